@@ -1,0 +1,132 @@
+"""What every reader gets and gives: a spooled source in, a reconciled batch out."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import pandas as pd
+
+Progress = Callable[[str, int, int | None], None]
+"""Called with (stage, done, total or None); raises to cancel."""
+
+
+def no_progress(stage: str, done: int, total: int | None) -> None:
+    """Ignore progress."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A spooled upload: the untouched original and its decoded UTF-8, LF twin (the same file when clean).
+
+    `head` is the first 64 KiB of decoded text.
+    """
+
+    name: str
+    original: Path
+    path: Path
+    sha256: str
+    size_bytes: int
+    encoding: str
+    line_ending: str
+    physical_lines: int
+    ends_with_newline: bool
+    head: str
+
+
+@dataclass(frozen=True)
+class Sniff:
+    """How sure a reader is (0..1) that a file is its own, and the sentence that says why."""
+
+    confidence: float
+    why: str
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a person has decided about one file. Empty means: take it from the file or leave it open."""
+
+    format: str | None = None
+    timezone: str | None = None
+    run: str | None = None
+    campaign: str | None = None
+    platform: str | None = None
+    llm: str | None = None
+    gpus: int | None = None
+    gpus_train: int | None = None
+    gpus_rollout: int | None = None
+    host: str | None = None
+    synthetic: bool = False
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SetAside:
+    """One quarantined record, or one quarantined cell when `column` is given (its record stays stored)."""
+
+    line: int
+    reason: str
+    text: str
+    column: str | None = None
+
+
+@dataclass
+class Batch:
+    """What a reader found.
+
+    `records` = `stored` + quarantined records (`SetAside` without column) + `ignored` (reason -> count).
+    `tables`: table name of data/schema -> rows; columns are a subset of that table's, run and attempt keys are
+    the reader's *local* names: `attempt` counts 1.. inside the file. `gpu_parts`: Parquet files in the scratch
+    folder with the columns of schema table `gpu_samples`. `facts`: canonical facts of the file.
+    `proposals`: what the file lets us infer about run details, each with how it was inferred.
+    """
+
+    format: str
+    records: int = 0
+    stored: int = 0
+    set_aside: list[SetAside] = field(default_factory=list)
+    ignored: Counter[str] = field(default_factory=Counter)
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
+    gpu_parts: list[Path] = field(default_factory=list)
+    facts: dict[str, object] = field(default_factory=dict)
+    proposals: list["Proposal"] = field(default_factory=list)
+    mapped: dict[str, str] = field(default_factory=dict)
+    unmapped: list[str] = field(default_factory=list)
+    timezone: str | None = None
+    warnings: list[str] = field(default_factory=list)
+
+    def reconcile(self) -> None:
+        """Raise RuntimeError unless every record is accounted for."""
+        aside = sum(1 for s in self.set_aside if s.column is None)
+        found = self.stored + aside + sum(self.ignored.values())
+        if found != self.records:
+            raise RuntimeError(
+                f"{self.format}: {self.records} records read but {self.stored} stored + {aside} set aside "
+                f"+ {sum(self.ignored.values())} ignored = {found}"
+            )
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A run detail inferred from a file: value, and the sentence that says how it was inferred."""
+
+    run: str
+    field: str
+    value: object
+    how: str
+
+
+class Reader(Protocol):
+    """One file format."""
+
+    format: str
+    title: str
+
+    def sniff(self, source: Source) -> Sniff:
+        """Judge by content (keys, header), never by file name alone."""
+        ...
+
+    def read(self, source: Source, choices: Choices, scratch: Path, progress: Progress = no_progress) -> Batch:
+        """Read the whole file; raises UnreadableFileError when it holds no record of this format."""
+        ...
