@@ -1,0 +1,49 @@
+# The fresh machine has python3, python3-venv and make; everything else is installed into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
+PORT ?= 8501
+WORKERS ?= 2
+export IPD_HOME ?= var
+
+.PHONY: run setup test test-full check bench shots clean
+
+run: setup
+	$(BIN)/python cli.py serve --port $(PORT)
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON=…"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) -r requirements.txt
+	@touch $@
+
+$(VENV)/.ready-test: tests/requirements.txt $(VENV)/.ready
+	$(PIP) -r tests/requirements.txt
+	@touch $@
+
+test: $(VENV)/.ready-test
+	@$(BIN)/python -m tests.browser.chromium --install
+	$(BIN)/python -m pytest -m "not full" -n $(WORKERS) --dist loadgroup -rs
+
+test-full: $(VENV)/.ready-test
+	@$(BIN)/python -m tests.browser.chromium --install
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -rs
+
+check: $(VENV)/.ready-test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.ready-test
+	@$(BIN)/python -m tests.browser.chromium --install
+	$(BIN)/python -m tests.bench
+
+shots: $(VENV)/.ready-test
+	$(BIN)/python -m tests.browser.shots
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
