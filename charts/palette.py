@@ -1,0 +1,256 @@
+"""Colours and marks that mean the same on every page and in every report.
+
+Colours are chosen to stay apart for the common kinds of colour blindness (Okabe and Ito 2008, Tol 2021)
+and come in a light and a dark variant. Solid marks are measured, hatched marks are projected or not
+attributed, dotted marks are assumed.
+"""
+
+import hashlib
+import html
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Mode = Literal["light", "dark"]
+
+
+@dataclass(frozen=True)
+class Palette:
+    """Every colour of one mode, as CSS hex."""
+
+    text: str
+    quiet: str
+    grid: str
+    axis: str
+    accent: str
+    good: str
+    bad: str
+    surface: str
+    grey: str
+    runs: tuple[str, ...]
+    phases: Mapping[str, str]
+    roles: Mapping[str, str]
+    scale: tuple[str, ...]
+
+
+_PHASES_LIGHT = {
+    "rollout": "#0072B2",
+    "env": "#D55E00",
+    "reward": "#E69F00",
+    "logprob": "#56B4E9",
+    "ref": "#88CCEE",
+    "value": "#B497D6",
+    "advantage": "#7F63B8",
+    "train": "#009E73",
+    "weight_sync": "#CC79A7",
+    "checkpoint": "#882255",
+    "eval": "#999933",
+    "data": "#7D6B58",
+    "other": "#6B7280",
+    "outside_steps": "#4B5563",
+    "unattributed": "#9CA3AF",
+}
+_PHASES_DARK = {
+    "rollout": "#4EA3DC",
+    "env": "#F0813A",
+    "reward": "#F2B84B",
+    "logprob": "#8CCBF2",
+    "ref": "#B5DDF5",
+    "value": "#CBB5E8",
+    "advantage": "#A88FDD",
+    "train": "#35C79A",
+    "weight_sync": "#E39AC2",
+    "checkpoint": "#C96A97",
+    "eval": "#C4C45A",
+    "data": "#B5A28D",
+    "other": "#9AA2AF",
+    "outside_steps": "#7C8594",
+    "unattributed": "#A7AEBA",
+}
+LIGHT = Palette(
+    text="#1F2937",
+    quiet="#5B6472",
+    grid="#E5E7EB",
+    axis="#9CA3AF",
+    accent="#1F5FBF",
+    good="#00795A",
+    bad="#B3410C",
+    surface="#FFFFFF",
+    grey="#C3C8D0",
+    runs=(
+        "#0072B2",
+        "#D55E00",
+        "#009E73",
+        "#AA4499",
+        "#B8860B",
+        "#332288",
+        "#882255",
+        "#2C8C99",
+        "#7A7A1F",
+        "#A0522D",
+    ),
+    phases=_PHASES_LIGHT,
+    roles={
+        "train": "#009E73",
+        "rollout": "#0072B2",
+        "colocated": "#7F63B8",
+        "judge": "#CC79A7",
+        "sandbox": "#D55E00",
+    },
+    scale=("#F3F6FB", "#C6DBEF", "#6BAED6", "#2171B5", "#08306B"),
+)
+DARK = Palette(
+    text="#E5E7EB",
+    quiet="#A3ABB8",
+    grid="#2D3540",
+    axis="#6B7280",
+    accent="#7FB2FF",
+    good="#45D0A5",
+    bad="#F59A6B",
+    surface="#0F1419",
+    grey="#4A5361",
+    runs=(
+        "#56B4E9",
+        "#F0813A",
+        "#35C79A",
+        "#D98CCB",
+        "#E8C14A",
+        "#9A8FE8",
+        "#E07BA0",
+        "#63C5D1",
+        "#C4C45A",
+        "#D6976F",
+    ),
+    phases=_PHASES_DARK,
+    roles={
+        "train": "#35C79A",
+        "rollout": "#4EA3DC",
+        "colocated": "#A88FDD",
+        "judge": "#E39AC2",
+        "sandbox": "#F0813A",
+    },
+    scale=("#16202B", "#1F4E79", "#2B7BBA", "#6BAED6", "#DCEBF8"),
+)
+PHASE_ORDER = tuple(_PHASES_LIGHT)
+PHASE_LABELS = {
+    "rollout": "Rollout",
+    "env": "Environment",
+    "reward": "Reward",
+    "logprob": "Log-probs",
+    "ref": "Reference",
+    "value": "Value",
+    "advantage": "Advantage",
+    "train": "Train",
+    "weight_sync": "Weight sync",
+    "checkpoint": "Checkpoint",
+    "eval": "Eval",
+    "data": "Data",
+    "other": "Other",
+    "outside_steps": "Outside steps",
+    "unattributed": "Unattributed",
+}
+HATCHED_PHASES = frozenset({"unattributed", "outside_steps"})
+_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon")
+_SALT = "run-colour-1:"
+
+
+def palette(mode: Mode) -> Palette:
+    """Return the colours of a mode; KeyError-free: anything but 'dark' is light."""
+    return DARK if mode == "dark" else LIGHT
+
+
+def run_colour(run: str, mode: Mode = "light") -> str:
+    """Return the colour of a run. It depends on the name alone, so it is the same on every page."""
+    colours = palette(mode).runs
+    return colours[_slot(run, len(colours))]
+
+
+def run_styles(runs: Iterable[str], mode: Mode = "light") -> dict[str, dict[str, Any]]:
+    """Return {run: {colour, symbol, width}} for one figure.
+
+    Two runs of one figure may hash to one colour; the later name in order then gets another marker and a
+    thinner line, so that the colour itself never changes between pages.
+    """
+    used: dict[str, int] = {}
+    out: dict[str, dict[str, Any]] = {}
+    for run in sorted(set(runs)):
+        colour = run_colour(run, mode)
+        twin = used.get(colour, 0)
+        used[colour] = twin + 1
+        symbol = _SYMBOLS[twin % len(_SYMBOLS)]
+        out[run] = {"colour": colour, "symbol": symbol, "width": 2.2 if twin == 0 else 1.4}
+    return out
+
+
+def phase_colour(phase: str, mode: Mode = "light") -> str:
+    """Return the colour of a step phase; an unknown phase is drawn like `other`."""
+    phases = palette(mode).phases
+    return phases.get(phase, phases["other"])
+
+
+def phase_label(phase: str) -> str:
+    """Return the name of a phase as people say it, escaped for Plotly."""
+    return PHASE_LABELS.get(phase, html.escape(phase.replace("_", " ").capitalize(), quote=False))
+
+
+def ordered_phases(phases: Iterable[str]) -> list[str]:
+    """Return the phases in the order of a step, unknown ones before `outside_steps` and `unattributed`."""
+    found = set(phases)
+    known = [p for p in PHASE_ORDER if p in found and p not in HATCHED_PHASES]
+    strange = sorted(found - set(PHASE_ORDER))
+    return known + strange + [p for p in ("outside_steps", "unattributed") if p in found]
+
+
+def phase_marker(phase: str, mode: Mode = "light") -> dict[str, Any]:
+    """Return the marker of a phase bar: solid, or hatched for time nobody has attributed."""
+    colours = palette(mode)
+    colour = phase_colour(phase, mode)
+    if phase not in HATCHED_PHASES:
+        return {"color": colour, "line": {"width": 0}}
+    shape = "/" if phase == "unattributed" else "x"
+    return {
+        "color": colours.surface,
+        "line": {"width": 1, "color": colour},
+        "pattern": {
+            "shape": shape,
+            "fgcolor": colour,
+            "bgcolor": colours.surface,
+            "size": 6,
+            "solidity": 0.35,
+        },
+    }
+
+
+def status_marker(colour: str, status: str, mode: Mode = "light") -> dict[str, Any]:
+    """Return a bar marker by how the number came about: measured solid, projected hatched, assumed dotted."""
+    colours = palette(mode)
+    if status == "measured":
+        return {"color": colour, "line": {"width": 0}}
+    shape = "." if status == "assumed" else "/"
+    return {
+        "color": colours.surface,
+        "line": {"width": 1.2, "color": colour},
+        "pattern": {
+            "shape": shape,
+            "fgcolor": colour,
+            "bgcolor": colours.surface,
+            "size": 7,
+            "solidity": 0.4,
+        },
+    }
+
+
+def status_dash(status: str) -> str:
+    """Return the line dash of a status: measured solid, projected dashed, assumed dotted."""
+    return {"measured": "solid", "assumed": "dot"}.get(status, "dash")
+
+
+def fade(colour: str, alpha: float) -> str:
+    """Return a CSS rgba of a hex colour; `alpha` is 0..1."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{alpha:g})"
+
+
+def _slot(name: str, slots: int) -> int:
+    digest = hashlib.sha256((_SALT + name).encode()).digest()
+    return int.from_bytes(digest[:4], "big") % slots

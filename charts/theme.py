@@ -1,0 +1,221 @@
+"""One look for every figure: titles, legends, sizes, fonts; colours come from `charts.palette`.
+
+Pages and charts import everything from here.
+"""
+
+import html
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from charts.palette import (
+    DARK,
+    HATCHED_PHASES,
+    LIGHT,
+    PHASE_LABELS,
+    PHASE_ORDER,
+    Mode,
+    Palette,
+    fade,
+    ordered_phases,
+    palette,
+    phase_colour,
+    phase_label,
+    phase_marker,
+    run_colour,
+    run_styles,
+    status_dash,
+    status_marker,
+)
+
+__all__ = [
+    "DARK",
+    "HATCHED_PHASES",
+    "LIGHT",
+    "PHASE_LABELS",
+    "PHASE_ORDER",
+    "Mode",
+    "Palette",
+    "apply",
+    "empty",
+    "escape",
+    "fade",
+    "mode_of",
+    "ordered_phases",
+    "palette",
+    "phase_colour",
+    "phase_label",
+    "phase_marker",
+    "points",
+    "run_colour",
+    "run_styles",
+    "short",
+    "status_dash",
+    "status_marker",
+    "thin",
+]
+
+MAX_POINTS = 4_000
+MAX_COLOURED_RUNS = 8
+FONT = '"Source Sans", "Source Sans Pro", system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
+TITLE_WRAP = 44
+SUBTITLE_WRAP = 54
+PLOTLY_CONFIG: dict[str, Any] = {
+    "displaylogo": False,
+    "responsive": True,
+    "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+    "toImageButtonOptions": {"format": "png", "scale": 2, "filename": "chart"},
+}
+
+
+def escape(text: object) -> str:
+    """Return text that Plotly shows as it is: it renders <b>, <a> and the like otherwise."""
+    return html.escape(str(text), quote=False)
+
+
+def short(text: object, limit: int = 28) -> str:
+    """Return an escaped name cut in the middle to `limit` characters, keeping head and tail."""
+    raw = str(text)
+    if len(raw) > limit:
+        keep = limit - 1
+        raw = f"{raw[: keep - keep // 2]}…{raw[len(raw) - keep // 2 :]}"
+    return escape(raw)
+
+
+def apply(
+    fig: go.Figure,
+    *,
+    title: str,
+    alt: str,
+    table: str,
+    mode: Mode = "light",
+    subtitle: str = "",
+    x: str | None = None,
+    y: str | None = None,
+    height: int = 380,
+) -> go.Figure:
+    """Dress a figure and return it.
+
+    `title` says subject and unit; `x`, `y` are axis titles with units; `table` is the result table drawn;
+    `alt` is one sentence for a screen reader. Title and subtitle are wrapped for a 390 px screen and the
+    legend lies below the plot, for which the height grows.
+    """
+    if not alt.strip():
+        raise ValueError("a chart needs an alternative text")
+    colours = palette(mode)
+    head, lines = _heading(title, subtitle, colours)
+    rows = _legend_rows(fig)
+    top = 16 + 19 * lines
+    fig.update_layout(
+        **_frame(colours),
+        title=_title(head, colours),
+        margin={"l": 8, "r": 12, "t": top, "b": 52 + 22 * rows},
+        height=height + top + 22 * rows - 54,
+        meta={"alt": " ".join(alt.split()), "table": table, "mode": mode},
+    )
+    axis = {"gridcolor": colours.grid, "linecolor": colours.axis, "zerolinecolor": colours.axis}
+    axis |= {"tickcolor": colours.axis, "automargin": True, "title": {"font": {"color": colours.quiet}}}
+    fig.update_xaxes(**axis)
+    fig.update_yaxes(**axis)
+    if x is not None:
+        fig.update_xaxes(title_text=x)
+    if y is not None:
+        fig.update_yaxes(title_text=y)
+    return fig
+
+
+def empty(reason: str, *, title: str, table: str, mode: Mode = "light", height: int = 220) -> go.Figure:
+    """Return a figure that says in words why there is nothing to draw."""
+    colours = palette(mode)
+    fig = go.Figure()
+    text = "<br>".join(textwrap.wrap(escape(reason), SUBTITLE_WRAP - 8)) or "Nothing to draw yet."
+    fig.add_annotation(text=text, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False,
+                       font={"size": 13, "color": colours.quiet})  # fmt: skip
+    apply(fig, title=title, alt=f"{title}: {reason}", table=table, mode=mode, height=height)
+    fig.update_xaxes(visible=False)
+    fig.update_yaxes(visible=False)
+    return fig
+
+
+def thin(rows: int, limit: int) -> int:
+    """Return the stride that brings `rows` to at most `limit`; 1 when they fit."""
+    return max(1, -(-rows // max(1, limit)))
+
+
+def points(fig: go.Figure) -> int:
+    """Return how many points a figure draws: cells for a heat map, else the longest side of each trace."""
+    total = 0
+    for trace in fig.data:
+        grid = getattr(trace, "z", None)
+        if grid is not None:
+            total += sum(len(row) for row in grid)
+            continue
+        sides: Sequence[Any] = [getattr(trace, side, None) for side in ("x", "y")]
+        total += max((len(side) for side in sides if side is not None), default=0)
+    return total
+
+
+def _heading(title: str, subtitle: str, colours: Palette) -> tuple[str, int]:
+    head = textwrap.wrap(title, TITLE_WRAP) or [""]
+    small = textwrap.wrap(subtitle, SUBTITLE_WRAP)
+    text = "<br>".join(f"<b>{line}</b>" for line in head)
+    for line in small:
+        text += f'<br><span style="font-size:12px;color:{colours.quiet}">{line}</span>'
+    return text, len(head) + len(small)
+
+
+def _legend_rows(fig: go.Figure) -> int:
+    seen: set[str] = set()
+    for trace in fig.data:
+        if trace.showlegend is not False and trace.name:
+            seen.add(str(trace.legendgroup or trace.name))
+    if len(fig.data) < 2 and not any(trace.showlegend for trace in fig.data):
+        return 0
+    return -(-len(seen) // 2)
+
+
+def mode_of(value: object) -> Mode:
+    """Return 'dark' for 'dark', else 'light'."""
+    return "dark" if value == "dark" else "light"
+
+
+def _frame(colours: Palette) -> dict[str, Any]:
+    hover_font = {"family": FONT, "color": colours.text}
+    return {
+        "font": {"family": FONT, "size": 12, "color": colours.text},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "colorway": list(colours.runs),
+        "hoverlabel": {
+            "bgcolor": colours.surface,
+            "bordercolor": colours.axis,
+            "font": hover_font,
+            "align": "left",
+        },
+        "legend": {
+            "orientation": "h",
+            "x": 0,
+            "xanchor": "left",
+            "y": 0,
+            "yref": "container",
+            "yanchor": "bottom",
+            "font": {"size": 12},
+            "bgcolor": "rgba(0,0,0,0)",
+        },
+        "dragmode": False,
+    }
+
+
+def _title(text: str, colours: Palette) -> dict[str, Any]:
+    return {
+        "text": text,
+        "x": 0,
+        "xref": "container",
+        "y": 1,
+        "yref": "container",
+        "yanchor": "top",
+        "pad": {"l": 4, "t": 8},
+        "font": {"size": 15, "color": colours.text},
+    }
