@@ -1,0 +1,27 @@
+"""The bundled example, one click in and one click out."""
+
+import streamlit as st
+
+from data.examples.load import example_loaded, load_example, remove_example
+from data.store import Store
+
+
+def load_button(store: Store, key: str = "load_example", label: str = "Load the example") -> None:
+    """Offer the example; nothing is drawn when it is already loaded."""
+    if example_loaded(store):
+        return
+    if st.button(label, key=key, icon=":material/science:", help="Three synthetic runs of one campaign."):
+        with st.spinner("Writing and reading the example files …"):
+            load_example(store)
+        st.rerun()
+
+
+def remove_note(store: Store) -> None:
+    """Say that synthetic runs are on screen, with the button that takes them out."""
+    if not example_loaded(store):
+        return
+    st.caption(":material/science: Synthetic example loaded: made-up runs, not measurements.")
+    if st.button("Remove the example", key="remove_example", type="tertiary", icon=":material/delete:"):
+        remove_example(store)
+        st.toast("Example removed. Telemetry offers it again.")
+        st.rerun()

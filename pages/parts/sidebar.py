@@ -1,0 +1,195 @@
+"""The shared controls: which runs, at which price, with which cost boundary, on which platforms."""
+
+import html
+import tomllib
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from analysis.params import DEFAULT_PRICE, CommonParams
+from charts import theme as chart_theme
+from data.catalogue import Catalogue
+from data.queries import frame as frame_queries
+from data.view import View
+from pages.parts import state
+from pages.parts.urlcheck import check_many, check_one
+
+BOUNDARIES = {
+    "compute": "only the GPU time that led to the shipped weights",
+    "campaign": "compute plus failed, cancelled and repeated work",
+    "full": "campaign plus evaluations and booked data and staff costs",
+}
+CHIPS_SHOWN = 12
+VERSION = tomllib.loads((state.ROOT / "pyproject.toml").read_text())["project"]["version"]
+KIND_WORDS = {
+    "on_demand": "on demand",
+    "reserved_3y": "reserved for 3 years",
+    "reserved_1y": "reserved for 1 year",
+    "contract_1y": "1-year contract",
+    "own_tco": "own hardware, all-in",
+    "spot": "spot",
+}
+
+
+@dataclass(frozen=True)
+class Known:
+    """What exists and may be asked for."""
+
+    runs: pd.DataFrame
+    platforms: list[str]
+    prices: list[str]
+
+
+def known(view: View) -> Known:
+    """Read the choices that the controls offer."""
+    return Known(
+        runs=frame_queries.runs(view),
+        platforms=frame_queries.platforms(view),
+        prices=[f"{kind}.{tier}" for kind, tier in view.catalogue.price_menu()],
+    )
+
+
+def check_address(choices: Known) -> None:
+    """Hold every shared URL value, and every remembered one, against what exists; note the bad ones."""
+    checks = [
+        check_many("runs", _asked("runs"), list(choices.runs["run"]), "run"),
+        check_many(
+            "platforms",
+            _asked("platforms"),
+            choices.platforms,
+            "platform",
+            "no run of this home was allocated on",
+        ),
+        check_one(
+            "price", _asked("price"), choices.prices, DEFAULT_PRICE, "price", "the price book does not hold"
+        ),
+        check_one(
+            "boundary",
+            _asked("boundary"),
+            list(BOUNDARIES),
+            "campaign",
+            "cost boundary",
+            "is none of " + ", ".join(BOUNDARIES),
+        ),
+    ]
+    for _, notice in checks:
+        if notice:
+            state.note(notice)
+
+
+def _asked(param: str) -> list[str]:
+    """What the address asks for when it is new, else what the session remembers (its run may be gone)."""
+    seen: dict[str, list[str]] = st.session_state.setdefault("_address_seen", {})
+    in_address = st.query_params.get_all(param)
+    if in_address and seen.get(param) != in_address:
+        seen[param] = in_address
+        return in_address
+    remembered = st.session_state.get(param)
+    if remembered is None:
+        return []
+    return list(remembered) if isinstance(remembered, list | tuple) else [str(remembered)]
+
+
+def controls(choices: Known, catalogue: Catalogue, theme: state.Theme) -> CommonParams:
+    """Draw the shared controls in the sidebar and return what they say."""
+    runs = _run_picker(choices, theme)
+    price = _bound(
+        st.selectbox,
+        "price",
+        "Price (kind.tier)",
+        choices.prices,
+        index=choices.prices.index(DEFAULT_PRICE) if DEFAULT_PRICE in choices.prices else 0,
+        help="A price is picked by kind and tier together. A platform without a quote in that kind and tier "
+        "has no dollars: the page says so and takes no other price.",
+    )
+    st.caption(price_line(catalogue, str(price), choices.platforms))
+    boundary = _bound(
+        st.segmented_control,
+        "boundary",
+        "Cost boundary",
+        list(BOUNDARIES),
+        default="campaign",
+        required=True,
+        width="stretch",
+        help="\n".join(f"- **{name}**: {text}" for name, text in BOUNDARIES.items()),
+    )
+    platforms = _bound(
+        st.multiselect,
+        "platforms",
+        "Platforms",
+        choices.platforms,
+        placeholder="All platforms" if choices.platforms else "No platform named yet",
+        disabled=not choices.platforms,
+        help="Keeps runs that have a pool on one of these platforms.",
+    )
+    return CommonParams(runs=tuple(runs), price=str(price), boundary=boundary, platforms=tuple(platforms))
+
+
+def _run_picker(choices: Known, theme: state.Theme) -> list[str]:
+    names = list(choices.runs["run"])
+    picked: list[str] = _bound(
+        st.multiselect,
+        "runs",
+        "Runs",
+        names,
+        placeholder=f"All {len(names)} runs" if names else "No runs yet",
+        disabled=not names,
+        help="Type to search. Nothing picked means all runs. A run keeps its colour on every page.",
+    )
+    shown = choices.runs[choices.runs["run"].isin(picked)] if picked else choices.runs
+    if not shown.empty:
+        st.html(_chips(shown, theme))
+    return picked
+
+
+def _bound(widget: Any, param: str, label: str, options: list[str], **more: Any) -> Any:
+    return widget(
+        label, options, key=param, bind="query-params", on_change=state.settle, args=(param,), **more
+    )
+
+
+def _chips(runs: pd.DataFrame, theme: state.Theme) -> str:
+    lines = []
+    for campaign, group in runs.head(CHIPS_SHOWN).groupby("campaign", sort=False):
+        lines.append(
+            f"<div style='opacity:.7;margin-top:2px'>{html.escape(str(campaign) or 'no campaign')}</div>"
+        )
+        lines.extend(_chip(row, theme) for row in group.itertuples())
+    rest = len(runs) - CHIPS_SHOWN
+    if rest > 0:
+        lines.append(f"<div style='opacity:.7'>and {rest} more</div>")
+    return f"<div style='font-size:.8rem;line-height:1.45'>{''.join(lines)}</div>"
+
+
+def _chip(row: Any, theme: state.Theme) -> str:
+    colour = chart_theme.run_colour(row.run, theme)
+    tail = " · ".join(row.platforms)
+    return (
+        "<div style='display:flex;gap:.45rem;align-items:baseline'>"
+        f"<span aria-hidden='true' style='flex:none;width:.65rem;height:.65rem;border-radius:2px;background:{colour}'>"
+        f"</span><span style='overflow-wrap:anywhere'>{html.escape(row.run)}"
+        f"<span style='opacity:.65'> {html.escape(tail)}</span></span></div>"
+    )
+
+
+def foot(place: DeltaGenerator, view: View) -> None:
+    """Draw data cut-off, price-book date and version at the foot of the sidebar."""
+    cutoff = f"{view.data_cutoff:%d %b %Y, %H:%M} UTC" if view.data_cutoff else "no data yet"
+    with place:
+        st.caption(f"Data until {cutoff}  \nPrice book {view.catalogue.price_book_date}  \nVersion {VERSION}")
+
+
+def price_line(catalogue: Catalogue, price: str, platforms: list[str]) -> str:
+    """Say what the picked price means for the platforms of this home, e.g. 'spot, neocloud: h100-sxm $1.90'."""
+    kind, _, tier = price.partition(".")
+    words = f"{KIND_WORDS.get(kind, kind.replace('_', ' '))}, {tier.replace('_', ' ')}"
+    parts = []
+    for platform in platforms[:4]:
+        choice = catalogue.price(platform, kind, tier)
+        parts.append(f"{platform} {f'${choice.usd_per_gpu_h:.2f}' if choice else 'not quoted'}")
+    if not parts:
+        return state.escape(f"{words}, per GPU-hour")
+    return state.escape(f"{words}: {' · '.join(parts)} per GPU-hour")

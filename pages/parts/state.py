@@ -1,0 +1,112 @@
+"""What every page shares: the store, the common parameters, the theme, and the notices about the address."""
+
+import os
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import streamlit as st
+
+from analysis.params import CommonParams
+from data.store import Store, get_store
+from data.view import View
+from pages.parts.urlcheck import UrlNotice, check_one
+
+ROOT = Path(__file__).resolve().parents[2]
+Theme = Literal["light", "dark"]
+_STATE = "_page_state"
+_NOTICES = "_url_notices"
+
+
+@dataclass(frozen=True)
+class PageState:
+    """The frame's answer to "what is asked for": valid for this run of the script."""
+
+    store: Store
+    common: CommonParams
+    theme: Theme
+
+    def view(self) -> AbstractContextManager[View]:
+        """Pin a data version for the reads of this page."""
+        return self.store.view()
+
+
+def home() -> Path:
+    """Return the home directory: IPD_HOME, else `var/` beside the code."""
+    return Path(os.environ.get("IPD_HOME") or ROOT / "var").resolve()
+
+
+def open_store() -> Store:
+    """Return the one store of this process for the home."""
+    return get_store(home())
+
+
+def theme() -> Theme:
+    """Return the theme that the browser shows; light until it has said."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def publish(state: PageState) -> None:
+    """Router only: make `state` the answer of `current()`."""
+    st.session_state[_STATE] = state
+
+
+def current() -> PageState:
+    """Return the state that the router prepared; RuntimeError when a page runs without the router."""
+    state = st.session_state.get(_STATE)
+    if state is None:
+        raise RuntimeError("pages run through pages/router.py, which prepares their state")
+    found: PageState = state
+    return found
+
+
+def note(notice: UrlNotice) -> None:
+    """Keep a notice on screen until its control is used or it is dismissed."""
+    notices: dict[str, str] = st.session_state.setdefault(_NOTICES, {})
+    notices[notice.param] = notice.text
+
+
+def settle(param: str) -> None:
+    """Drop the notice about `param`: its control has been used."""
+    st.session_state.setdefault(_NOTICES, {}).pop(param, None)
+
+
+def notices() -> dict[str, str]:
+    """Return the notices about the address, parameter -> sentence."""
+    return dict(st.session_state.get(_NOTICES, {}))
+
+
+def show_notices() -> None:
+    """Draw the notices as one quiet banner."""
+    texts = list(notices().values())
+    if not texts:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="url_notices"):
+        st.warning("\n\n".join(escape(t) for t in texts), icon=":material/link_off:")
+        st.button("Dismiss", key="dismiss_notices", type="tertiary", on_click=_forget)
+
+
+def url_choice(param: str, options: Sequence[str], default: str, noun: str | None = None) -> str:
+    """Check a page's own URL parameter before its widget is built.
+
+    Returns the value that the widget will show on first paint. Use `param` as the widget's key, bind it to the
+    query, and pass `on_change=settle, args=(param,)`.
+    """
+    asked = st.query_params.get_all(param)
+    value, notice = check_one(param, asked, options, default, noun or param, "this page does not know")
+    if notice:
+        note(notice)
+    return value
+
+
+def escape(text: str) -> str:
+    """Make text safe to show inside Streamlit markdown."""
+    for char in "\\`*_{}[]<>#$|~:":
+        text = text.replace(char, "\\" + char)
+    return text
+
+
+def _forget() -> None:
+    st.session_state[_NOTICES] = {}

@@ -1,0 +1,97 @@
+"""Entry script: page frame, navigation, shared controls, and the check of the address."""
+
+import streamlit as st
+
+from pages.parts import example, logo, sidebar, state
+from pages.parts.urlcheck import UrlNotice, quote
+
+ROOT = state.ROOT / "pages"
+SECTIONS = {
+    "Start": [
+        ("overview.py", "Overview", ":material/dashboard:", "What each run cost and what it bought."),
+        ("telemetry.py", "Telemetry", ":material/upload_file:", "Load files, fill in run details, undo."),
+    ],
+    "Measure": [
+        ("rollouts.py", "Rollouts", ":material/cycle:", "Phases, throughput and lengths, step by step."),
+        (
+            "utilisation.py",
+            "GPU utilisation",
+            ":material/memory:",
+            "What the GPUs did while they were paid for.",
+        ),
+        (
+            "intelligence.py",
+            "Intelligence per dollar",
+            ":material/trending_up:",
+            "Gain with its interval, and its price.",
+        ),
+    ],
+    "Decide": [
+        (
+            "generations.py",
+            "Platform generations",
+            ":material/stacks:",
+            "Published runs by generation, yours laid over.",
+        ),
+    ],
+    "Share": [
+        ("links.py", "Links", ":material/link:", "Every shared report: last opened, expiry, revoke."),
+    ],
+    "Reference": [
+        (
+            "hardware.py",
+            "Hardware and prices",
+            ":material/developer_board:",
+            "Platforms side by side, every number sourced.",
+        ),
+    ],
+}
+
+
+def pages() -> dict[str, list[st.Page]]:
+    """Build the navigation; the first page is the default one."""
+    first = "overview.py"
+    return {
+        section: [
+            st.Page(str(ROOT / file), title=title, icon=icon, help=text, default=file == first)
+            for file, title, icon, text in rows
+            if (ROOT / file).exists()
+        ]
+        for section, rows in SECTIONS.items()
+    }
+
+
+def leftovers() -> None:
+    """Name URL parameters that no control of this page has taken."""
+    unused = [p for p in st.query_params if p not in st.session_state]
+    if unused:
+        state.note(UrlNotice("?", f"The address has {quote(unused)}, which no control on this page uses."))
+    else:
+        state.settle("?")
+
+
+st.set_page_config(
+    page_title="Intelligence per Dollar",
+    page_icon=logo.mark("light"),
+    layout="wide",
+    initial_sidebar_state="auto",
+)
+theme = state.theme()
+st.logo(logo.wordmark(theme), icon_image=logo.mark(theme), size="large")
+page = st.navigation({k: v for k, v in pages().items() if v})
+store = state.open_store()
+with store.view() as view:
+    choices = sidebar.known(view)
+    sidebar.check_address(choices)
+    with st.sidebar:
+        common = sidebar.controls(choices, view.catalogue, theme)
+        foot = st.container()
+    sidebar.foot(foot, view)
+state.publish(state.PageState(store=store, common=common, theme=theme))
+with foot:
+    example.remove_note(store)
+banner = st.container()
+page.run()
+leftovers()
+with banner:
+    state.show_notices()
