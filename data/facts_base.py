@@ -1,0 +1,43 @@
+"""The canonical facts that every answer holds, null until a reader fixes them."""
+
+from data.readers.base import Source
+
+PHASES = (
+    "rollout", "env", "reward", "logprob", "ref", "value", "advantage",
+    "train", "weight_sync", "checkpoint", "eval", "data", "other",
+)  # fmt: skip
+
+PLAIN_FACTS = (
+    "format", "records", "physical_lines", "columns", "encoding", "line_ending", "header_repeated",
+    "partial_last_line", "ragged_rows", "missing_cells",
+    "runs", "run_names", "steps_count", "step_first", "step_last",
+    "step_seconds_sum", "step_seconds_mean", "step_seconds_median", "run_seconds", "unattributed_seconds",
+    "tokens_total", "tokens_generated", "tokens_prompt", "rollouts_total", "throughput_tokens_per_s",
+    "mfu_mean", "reward_mean", "reward_last",
+    "gpus", "gpu_count_inferred", "gpu_model", "hosts", "coverage",
+    "power_mean_w_by_row", "power_mean_w_by_time", "memory_peak_bytes",
+    "time_first_epoch_s", "time_zone", "span_s", "gap_max_s", "gap_median_s",
+    "jobs", "gpu_hours", "billed_cost", "effective_cost", "list_cost", "unused_commitment_cost",
+    "currency", "charge_period_start", "charge_period_end",
+)  # fmt: skip
+
+KEYED_FACTS = (
+    *(f"phase_seconds[{phase}]" for phase in PHASES),
+    "util_mean_by_row[gpu_util]",
+    "util_mean_by_row[sm_active]",
+    "util_mean_by_time[gpu_util]",
+)
+
+
+def blank_facts() -> dict[str, object]:
+    """Every fact name that is always in the answer, each None: absent is null, never 0."""
+    return dict.fromkeys((*PLAIN_FACTS, *KEYED_FACTS))
+
+
+def source_facts(source: Source) -> dict[str, object]:
+    """`blank_facts` with what the spool pass already knows of the file."""
+    facts = blank_facts()
+    facts["physical_lines"] = source.physical_lines
+    facts["encoding"] = source.encoding
+    facts["line_ending"] = source.line_ending
+    return facts
