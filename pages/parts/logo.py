@@ -5,7 +5,8 @@ INK = {"light": "#1c2330", "dark": "#eef1f6"}
 
 _MARK = (
     '<circle cx="16" cy="16" r="14" fill="none" stroke="{accent}" stroke-width="2.5"/>'
-    '<path d="M8 22 C13 22 14 10 24 9" fill="none" stroke="{accent}" stroke-width="3" stroke-linecap="round"/>'
+    '<path d="M8 22 C13 22 14 10 24 9" fill="none" stroke="{accent}" stroke-width="3" '
+    'stroke-linecap="round"/>'
     '<path d="M8 26 H24" stroke="{ink}" stroke-opacity=".55" stroke-width="2" stroke-linecap="round"/>'
 )
 

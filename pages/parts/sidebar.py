@@ -169,8 +169,8 @@ def _chip(row: Any, theme: state.Theme) -> str:
     tail = " · ".join(row.platforms)
     return (
         "<div style='display:flex;gap:.45rem;align-items:baseline'>"
-        f"<span aria-hidden='true' style='flex:none;width:.65rem;height:.65rem;border-radius:2px;background:{colour}'>"
-        f"</span><span style='overflow-wrap:anywhere'>{html.escape(row.run)}"
+        "<span aria-hidden='true' style='flex:none;width:.65rem;height:.65rem;border-radius:2px;"
+        f"background:{colour}'></span><span style='overflow-wrap:anywhere'>{html.escape(row.run)}"
         f"<span style='opacity:.65'> {html.escape(tail)}</span></span></div>"
     )
 
@@ -183,7 +183,7 @@ def foot(place: DeltaGenerator, view: View) -> None:
 
 
 def price_line(catalogue: Catalogue, price: str, platforms: list[str]) -> str:
-    """Say what the picked price means for the platforms of this home, e.g. 'spot, neocloud: h100-sxm $1.90'."""
+    """Say what the picked price means for the platforms of this home."""
     kind, _, tier = price.partition(".")
     words = f"{KIND_WORDS.get(kind, kind.replace('_', ' '))}, {tier.replace('_', ' ')}"
     parts = []

@@ -91,8 +91,8 @@ def show_notices() -> None:
 def url_choice(param: str, options: Sequence[str], default: str, noun: str | None = None) -> str:
     """Check a page's own URL parameter before its widget is built.
 
-    Returns the value that the widget will show on first paint. Use `param` as the widget's key, bind it to the
-    query, and pass `on_change=settle, args=(param,)`.
+    Returns the value that the widget will show on first paint. Use `param` as the widget's key, bind it to
+    the query, and pass `on_change=settle, args=(param,)`.
     """
     asked = st.query_params.get_all(param)
     value, notice = check_one(param, asked, options, default, noun or param, "this page does not know")

@@ -8,7 +8,7 @@ KEEP_NAMES = 5
 
 @dataclass(frozen=True)
 class UrlNotice:
-    """One dropped value: the parameter it came in and the sentence that names it and what is shown instead."""
+    """One dropped value: its parameter, and the sentence that names it and says what is shown instead."""
 
     param: str
     text: str
