@@ -1,0 +1,50 @@
+"""Numbered SQL files that bring a telemetry database to the present schema, oldest first."""
+
+from pathlib import Path
+
+import duckdb
+
+from data.errors import UserError
+
+FOLDER = Path(__file__).parent
+
+
+def files() -> list[tuple[int, Path]]:
+    """(version, path) of every migration in order."""
+    return [(int(p.name.split("_", 1)[0]), p) for p in sorted(FOLDER.glob("[0-9]*.sql"))]
+
+
+def migrate(con: duckdb.DuckDBPyConnection) -> int:
+    """Apply what is missing, each file in its own transaction; returns the version reached.
+
+    Raises UserError when the database was written by a newer version of the app.
+    """
+    current = _version(con)
+    known = files()
+    if current > known[-1][0]:
+        raise UserError(
+            f"The telemetry database has schema version {current}, this app knows {known[-1][0]}",
+            remedy="Update the app.",
+        )
+    for version, path in known:
+        if version <= current:
+            continue
+        con.execute("BEGIN")
+        try:
+            con.execute(path.read_text(encoding="utf-8"))
+            con.execute("INSERT INTO schema_migrations VALUES (?, ?, now()::TIMESTAMP)", [version, path.name])
+            con.execute("COMMIT")
+        except BaseException:
+            con.execute("ROLLBACK")
+            raise
+    return known[-1][0]
+
+
+def _version(con: duckdb.DuckDBPyConnection) -> int:
+    found = con.execute(
+        "SELECT count(*) FROM information_schema.tables WHERE table_name = 'schema_migrations'"
+    ).fetchone()
+    if not found or not found[0]:
+        return 0
+    row = con.execute("SELECT coalesce(max(version), 0) FROM schema_migrations").fetchone()
+    return int(row[0]) if row else 0

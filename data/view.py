@@ -1,0 +1,93 @@
+"""A pinned view of the telemetry: one snapshot, so that one analysis sees one version of the data."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pandas as pd
+
+from data.tables import columns, types
+
+if TYPE_CHECKING:
+    from data.catalogue import Catalogue
+
+
+@dataclass(frozen=True)
+class View:
+    """A read-only snapshot. Use it in the thread that opened it, inside `with store.view() as view`.
+
+    `data_version` changes with every committed write. `data_cutoff` is the newest telemetry stamp (UTC), else
+    the time of the last upload, else None. `home_is_synthetic`: there is data and all of it is example data.
+    """
+
+    cursor: duckdb.DuckDBPyConnection
+    parts: Path
+    data_version: str
+    data_cutoff: datetime | None
+    home_is_synthetic: bool
+
+    @property
+    def catalogue(self) -> "Catalogue":
+        """Hardware, prices, models and benchmarks with their sources."""
+        from data.catalogue import load_catalogue
+
+        return load_catalogue()
+
+    def frame(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> pd.DataFrame:
+        """Rows of a SELECT; `params` are bound to `?` or `$name`."""
+        return self.cursor.execute(sql, params or None).df()
+
+    def rows(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> list[tuple[Any, ...]]:
+        """Rows of a SELECT as tuples."""
+        return self.cursor.execute(sql, params or None).fetchall()
+
+    def gpu_parts_sql(self, gpu_ids: Sequence[str] | None = None) -> str:
+        """A parenthesised SELECT over the samples of these GPUs (all when None), columns of `gpu_samples`."""
+        return gpu_parts_sql(self.cursor, self.parts, gpu_ids)
+
+
+def gpu_parts_sql(
+    cursor: duckdb.DuckDBPyConnection, parts: Path, gpu_ids: Sequence[str] | None = None
+) -> str:
+    """SELECT over the Parquet parts that the cursor can see and that hold one of `gpu_ids`."""
+    found = cursor.execute(
+        "SELECT file FROM gpu_parts WHERE $ids IS NULL OR list_has_any(gpu_ids, $ids::VARCHAR[]) "
+        "ORDER BY file",
+        {"ids": None if gpu_ids is None else list(gpu_ids)},
+    ).fetchall()
+    if not found:
+        return empty_samples_sql()
+    files = ", ".join(_text(str(parts / name)) for (name,) in found)
+    wanted = "" if gpu_ids is None else f" WHERE gpu_id IN ({', '.join(map(_text, gpu_ids))})"
+    listed = ", ".join(columns("gpu_samples"))
+    return f"(SELECT {listed} FROM read_parquet([{files}]){wanted})"
+
+
+def empty_samples_sql() -> str:
+    """SELECT of no samples with the right columns and types."""
+    typed = ", ".join(f"NULL::{kind} AS {name}" for name, kind in types("gpu_samples").items())
+    return f"(SELECT {typed} WHERE false)"
+
+
+def open_view(cursor: duckdb.DuckDBPyConnection, parts: Path) -> View:
+    """Pin a snapshot on `cursor`; the caller ends its transaction."""
+    cursor.execute("BEGIN TRANSACTION READ ONLY")
+    row = cursor.execute(
+        """
+        SELECT
+            (SELECT max(value) FROM meta WHERE key = 'data_version'),
+            coalesce((SELECT max(value)::TIMESTAMP FROM meta WHERE key = 'telemetry_end'), max(uploaded_at)),
+            coalesce(bool_and(synthetic), false)
+        FROM uploads
+        """
+    ).fetchone()
+    if row is None:
+        raise RuntimeError("an aggregate returned no row")
+    return View(cursor, parts, str(row[0]), row[1], bool(row[2]))
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"

@@ -1,0 +1,203 @@
+"""The workspace: decisions and things people made, in SQLite. Telemetry = originals + decisions."""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from data.errors import UserError
+
+Kind = Literal["upload", "undo_upload", "run_details", "remove_example"]
+
+_VERSION = 1
+_TABLES = """
+CREATE TABLE IF NOT EXISTS decisions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    upload_sha256 TEXT,
+    run TEXT,
+    payload TEXT NOT NULL,
+    undone_by INTEGER REFERENCES decisions (id)
+);
+CREATE TRIGGER IF NOT EXISTS decisions_append_only BEFORE DELETE ON decisions
+BEGIN SELECT RAISE(ABORT, 'decisions are append-only'); END;
+CREATE TRIGGER IF NOT EXISTS decisions_fixed
+BEFORE UPDATE OF id, at, kind, upload_sha256, run, payload ON decisions
+BEGIN SELECT RAISE(ABORT, 'decisions are append-only'); END;
+CREATE TABLE IF NOT EXISTS links (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    token_sha256 TEXT NOT NULL UNIQUE,
+    title TEXT NOT NULL,
+    question TEXT,
+    params TEXT,
+    report_sha256 TEXT NOT NULL,
+    report_file TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    expires_at TEXT,
+    revoked_at TEXT,
+    last_opened_at TEXT,
+    opened INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE IF NOT EXISTS notebooks (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    title TEXT NOT NULL,
+    document TEXT NOT NULL,
+    version INTEGER NOT NULL DEFAULT 1,
+    updated_at TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS scenarios (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL,
+    document TEXT NOT NULL,
+    version INTEGER NOT NULL DEFAULT 1,
+    updated_at TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS price_overrides (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    price_id TEXT NOT NULL,
+    value REAL NOT NULL CHECK (value > 0),
+    unit TEXT NOT NULL,
+    source TEXT NOT NULL,
+    date TEXT NOT NULL,
+    created_at TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS tokens (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL,
+    token_sha256 TEXT NOT NULL UNIQUE,
+    scope TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    expires_at TEXT,
+    revoked_at TEXT
+);
+"""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One thing a person decided. `at` is UTC without zone; `undone_by` is the id of a later decision."""
+
+    id: int
+    at: datetime
+    kind: str
+    upload_sha256: str | None
+    run: str | None
+    payload: dict[str, Any]
+    undone_by: int | None
+
+
+def utc_now() -> datetime:
+    """Now in UTC, without zone, as all stored times are."""
+    return datetime.now(UTC).replace(tzinfo=None)
+
+
+class Workspace:
+    """`workspace.sqlite` of a home. Safe from any thread: every call opens its own short connection."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with self.connect() as con:
+            (version,) = con.execute("PRAGMA user_version").fetchone()
+            if version > _VERSION:
+                raise UserError(
+                    f"The workspace has version {version}, this app knows {_VERSION}",
+                    str(path),
+                    "Update the app.",
+                )
+        with self._raw() as con:
+            con.execute("PRAGMA journal_mode = WAL")
+            con.executescript(_TABLES)
+            con.execute(f"PRAGMA user_version = {_VERSION}")
+
+    @contextmanager
+    def connect(self) -> Iterator[sqlite3.Connection]:
+        """A connection in one write transaction: committed at the end, rolled back when the block raises."""
+        with self._raw() as con:
+            con.execute("BEGIN IMMEDIATE")
+            try:
+                yield con
+            except BaseException:
+                con.execute("ROLLBACK")
+                raise
+            con.execute("COMMIT")
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection for SELECTs, which never waits for a writer."""
+        with self._raw() as con:
+            con.execute("PRAGMA query_only = ON")
+            yield con
+
+    @contextmanager
+    def _raw(self) -> Iterator[sqlite3.Connection]:
+        con = sqlite3.connect(self.path, timeout=30, isolation_level=None)
+        con.row_factory = sqlite3.Row
+        try:
+            con.execute("PRAGMA foreign_keys = ON")
+            con.execute("PRAGMA synchronous = FULL")
+            yield con
+        finally:
+            con.close()
+
+    def decide(
+        self,
+        kind: Kind,
+        payload: Mapping[str, Any],
+        *,
+        upload_sha256: str | None = None,
+        run: str | None = None,
+        at: datetime | None = None,
+    ) -> Decision:
+        """Append a decision. An undo marks the live upload decisions it takes back as undone."""
+        if kind not in get_args(Kind):
+            raise ValueError(f"unknown kind of decision: {kind}")
+        stamp = at or utc_now()
+        text = json.dumps(dict(payload), sort_keys=True, default=str)
+        with self.connect() as con:
+            cursor = con.execute(
+                "INSERT INTO decisions (at, kind, upload_sha256, run, payload) VALUES (?, ?, ?, ?, ?)",
+                (stamp.isoformat(), kind, upload_sha256, run, text),
+            )
+            number = int(cursor.lastrowid or 0)
+            if kind == "undo_upload":
+                con.execute(
+                    "UPDATE decisions SET undone_by = ? WHERE kind = 'upload' AND upload_sha256 = ? "
+                    "AND undone_by IS NULL",
+                    (number, upload_sha256),
+                )
+            if kind == "remove_example":
+                con.execute(
+                    "UPDATE decisions SET undone_by = ? WHERE kind = 'upload' AND undone_by IS NULL "
+                    "AND json_extract(payload, '$.choices.synthetic')",
+                    (number,),
+                )
+        return Decision(number, stamp, kind, upload_sha256, run, json.loads(text), None)
+
+    def decisions(self, *, live_only: bool = False) -> list[Decision]:
+        """All decisions, oldest first; `live_only` leaves undone ones out."""
+        where = "WHERE undone_by IS NULL" if live_only else ""
+        with self.reading() as con:
+            rows = con.execute(f"SELECT * FROM decisions {where} ORDER BY id").fetchall()
+        return [
+            Decision(
+                id=r["id"],
+                at=datetime.fromisoformat(r["at"]),
+                kind=r["kind"],
+                upload_sha256=r["upload_sha256"],
+                run=r["run"],
+                payload=json.loads(r["payload"]),
+                undone_by=r["undone_by"],
+            )
+            for r in rows
+        ]
+
+    def last_decision_id(self) -> int:
+        """Id of the newest decision, 0 when there is none."""
+        with self.reading() as con:
+            (number,) = con.execute("SELECT coalesce(max(id), 0) FROM decisions").fetchone()
+        return int(number)
