@@ -58,7 +58,7 @@ def break_even_usd_per_gpu_h(old_usd_per_gpu_h: float, speed_up_per_gpu: float) 
 
 
 def goodput_frac(useful_gpu_s: float, billed_gpu_s: float) -> float:
-    """Step GPU-seconds of the surviving lineage over billed GPU-seconds; above 1 means contradicting inputs."""
+    """Step GPU-seconds that survive over billed GPU-seconds; above 1 the inputs contradict each other."""
     if not billed_gpu_s > 0:
         raise ValueError(f"billed GPU-seconds must be above 0: {billed_gpu_s}")
     return useful_gpu_s / billed_gpu_s

@@ -71,7 +71,7 @@ def se_share(share: float, n: float) -> float:
 
 
 def wilson(passed: float, n: float, confidence: float = 0.95) -> Interval:
-    """Score interval of a share (Wilson 1927, JASA 22:209). `passed` may be fractional (a mean of repeats)."""
+    """Score interval of a share (Wilson 1927, JASA 22:209). A mean of repeats makes `passed` fractional."""
     _check_share(passed / n if n > 0 else math.nan, n)
     z = z_value(confidence)
     share = passed / n
@@ -114,7 +114,7 @@ def gain_assuming_correlation(
 def minimum_detectable_difference(
     share: float, n: int, correlation: float = 0.0, confidence: float = 0.95, power: float = 0.8
 ) -> float:
-    """Smallest true gain (a fraction) found with `power` near a given share: (z_a + z_b) sqrt(2 p q (1 - rho) / n).
+    """Smallest true gain (a fraction) found with `power`: (z_a + z_b) sqrt(2 p q (1 - rho) / n).
 
     Correlation 0 is two independent runs, above 0 the same tasks twice. Standard two-sample power formula.
     """
@@ -143,11 +143,11 @@ def paired_bootstrap(
     draws: int = 10_000,
     confidence: float = 0.95,
 ) -> Gain:
-    """Gain after - before on the same tasks, resampling tasks, or whole clusters of tasks, with replacement.
+    """Gain after - before on the same tasks, resampling tasks or whole clusters with replacement.
 
-    `before` and `after` have shape (tasks,) or (tasks, repeats) with values 0..1; repeats may differ in number
-    and may hold NaN. The mean over repeats stands for a task, so the draw over tasks carries both the item and
-    the sampling variance (Miller 2024, arXiv 2411.00640). Percentile interval (Efron and Tibshirani 1993,
+    `before` and `after` have shape (tasks,) or (tasks, repeats) with values 0..1; repeats may differ in
+    number and may hold NaN. The mean over repeats stands for a task, so the draw over tasks carries both the
+    item and the sampling variance (Miller 2024, arXiv 2411.00640). Percentile interval (Efron and Tibshirani 1993,
     ch. 13). `few_clusters` warns below 20: such intervals are too narrow (Cameron, Gelbach and Miller 2008).
     Raises ValueError when the tasks do not line up or a task has no value.
     """
@@ -177,8 +177,8 @@ def _cluster_gain(
     if labels.shape != (n_tasks,):
         raise ValueError(f"{labels.size} cluster labels for {n_tasks} tasks")
     _, index = np.unique(labels, return_inverse=True)
-    sizes = np.bincount(index).astype(np.float64)
-    sums = np.bincount(index, weights=values)
+    sizes: Floats = np.bincount(index).astype(np.float64)
+    sums: Floats = np.bincount(index, weights=values).astype(np.float64)
     means = _resampled_means(sums, sizes, draws, np.random.default_rng(seed))
     low, high = percentile_interval(means, confidence)
     interval = Interval(float(values.mean()), low, high, n_tasks, confidence)

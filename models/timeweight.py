@@ -61,8 +61,8 @@ def minutes(
 ) -> list[Minute]:
     """Roll samples of one GPU and measure up to minutes (index = floor(ts / 60)).
 
-    With `split` a held span that crosses a border counts in each minute it touches; otherwise all of it counts
-    in the minute of its sample.
+    With `split` a held span that crosses a border counts in each minute it touches; otherwise all
+    of it counts in the minute of its sample.
     """
     ts, v = _rising(ts_s), np.asarray(values, dtype=np.float64)
     if v.shape != ts.shape:
