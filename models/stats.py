@@ -148,7 +148,8 @@ def paired_bootstrap(
     `before` and `after` have shape (tasks,) or (tasks, repeats) with values 0..1; repeats may differ in
     number and may hold NaN. The mean over repeats stands for a task, so the draw over tasks carries both the
     item and the sampling variance (Miller 2024, arXiv 2411.00640). Percentile interval (Efron and
-    Tibshirani 1993, ch. 13). `few_clusters` warns below 20: such intervals are too narrow (Cameron, Gelbach and Miller 2008).
+    Tibshirani 1993, ch. 13). `few_clusters` warns below 20: such intervals are too narrow (Cameron, Gelbach
+    and Miller 2008).
     Raises ValueError when the tasks do not line up or a task has no value.
     """
     change = _task_means(after, "after") - _shaped_like(_task_means(before, "before"), after)
