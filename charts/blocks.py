@@ -1,0 +1,156 @@
+"""Shapes that several figures share: stacked phases, one line a run, intervals, fans, heat maps."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from charts import theme
+from charts.theme import MAX_COLOURED_RUNS, MAX_POINTS, Mode
+
+
+def has(frame: pd.DataFrame | None, *columns: str) -> bool:
+    """Say whether a table is there, has these columns, and at least one row with all of them known."""
+    if frame is None or frame.empty or any(c not in frame.columns for c in columns):
+        return False
+    return bool(frame[list(columns)].notna().all(axis=1).any()) if columns else True
+
+
+def thinned(frame: pd.DataFrame, limit: int) -> pd.DataFrame:
+    """Return at most about `limit` rows, evenly spaced, first and last kept."""
+    stride = theme.thin(len(frame), limit)
+    if stride == 1:
+        return frame
+    rows = list(range(0, len(frame), stride))
+    if rows[-1] != len(frame) - 1:
+        rows.append(len(frame) - 1)
+    return frame.iloc[rows]
+
+
+def binned(frame: pd.DataFrame, x: str, values: Sequence[str], limit: int) -> pd.DataFrame:
+    """Return means of `values` over at most `limit` groups of consecutive x; `x` becomes the first of each.
+
+    Used where bars stack: dropping steps would hide phases, the mean keeps their size. Adds `x_last`.
+    """
+    keys = pd.Index(sorted(frame[x].unique()))
+    stride = theme.thin(len(keys), limit)
+    out = frame.assign(_bin=keys.get_indexer(frame[x]) // stride)
+    ends = out.groupby("_bin")[x].agg(["min", "max", "nunique"])
+    rest = [c for c in frame.columns if c not in {x, *values}]
+    sums = out.groupby(["_bin", *rest], sort=False, dropna=False)[list(values)].sum(min_count=1).reset_index()
+    sums = sums.join(ends, on="_bin")
+    for value in values:
+        sums[value] = sums[value] / sums["nunique"]
+    return sums.rename(columns={"min": x, "max": "x_last"}).drop(columns=["_bin", "nunique"])
+
+
+def phase_bars(
+    frame: pd.DataFrame, *, x: str, y: str, hover: str, mode: Mode, max_bars: int = 120
+) -> list[go.Bar]:
+    """Return one stacked bar trace a phase; `frame` holds columns x, phase, y; long series are averaged.
+
+    `hover` is a Plotly template fragment for the value, like '%{y:.3s} s'.
+    """
+    data = frame[[x, "phase", y]].dropna(subset=[y]).groupby([x, "phase"], as_index=False)[y].sum()
+    data = binned(data, x, [y], max_bars)
+    traces = []
+    for phase in theme.ordered_phases(data["phase"]):
+        part = data[data["phase"] == phase]
+        label = theme.phase_label(phase)
+        steps = [_span(a, b) for a, b in zip(part[x], part["x_last"], strict=True)]
+        traces.append(
+            go.Bar(
+                x=part[x],
+                y=part[y],
+                name=label,
+                legendgroup=phase,
+                marker=theme.phase_marker(phase, mode),
+                customdata=steps,
+                hovertemplate=f"{label}<br>%{{customdata}}<br>{hover}<extra></extra>",
+            )
+        )
+    return traces
+
+
+def _span(first: Any, last: Any) -> str:
+    if isinstance(first, str):
+        return theme.escape(first)
+    return f"step {first:g}" if first == last else f"mean of steps {first:g}–{last:g}"
+
+
+def run_lines(
+    frame: pd.DataFrame,
+    *,
+    x: str,
+    y: str,
+    hover: str,
+    mode: Mode,
+    by: str = "run",
+    markers: bool = True,
+    order: Sequence[str] | None = None,
+) -> list[go.Scatter]:
+    """Return one line a run; the first eight of `order` are coloured, the rest grey and named on hover."""
+    data = frame.dropna(subset=[x, y])
+    names = [n for n in (order or list(dict.fromkeys(data[by]))) if n in set(data[by])]
+    coloured = names[:MAX_COLOURED_RUNS]
+    styles = theme.run_styles(names, mode)
+    limit = max(2, MAX_POINTS // max(1, len(names)))
+    grey = theme.palette(mode).grey
+    traces = []
+    for name in [*names[MAX_COLOURED_RUNS:], *coloured]:
+        part = thinned(data[data[by] == name].sort_values(x), limit)
+        style = styles[name]
+        colour = style["colour"] if name in coloured else grey
+        traces.append(
+            go.Scatter(
+                x=part[x],
+                y=part[y],
+                name=theme.short(name),
+                legendgroup=name,
+                mode="lines+markers" if markers and len(part) <= 200 else "lines",
+                line={"color": colour, "width": style["width"]},
+                marker={"color": colour, "symbol": style["symbol"], "size": 7},
+                showlegend=name in coloured,
+                hovertemplate=f"<b>{theme.escape(name)}</b><br>{hover}<extra></extra>",
+            )
+        )
+    return traces
+
+
+def band(
+    x: Sequence[Any], low: Sequence[Any], high: Sequence[Any], colour: str, name: str
+) -> list[go.Scatter]:
+    """Return the two traces of a filled band between `low` and `high`."""
+    edge = {"width": 0, "color": colour}
+    return [
+        go.Scatter(
+            x=x, y=high, mode="lines", line=edge, showlegend=False, hoverinfo="skip", legendgroup=name
+        ),
+        go.Scatter(
+            x=x,
+            y=low,
+            mode="lines",
+            line=edge,
+            fill="tonexty",
+            fillcolor=theme.fade(colour, 0.18),
+            name=name,
+            legendgroup=name,
+            hoverinfo="skip",
+        ),
+    ]
+
+
+def error_bars(value: pd.Series, low: pd.Series, high: pd.Series, colour: str) -> dict[str, Any]:
+    """Return asymmetric whiskers from the ends of an interval; unknown ends draw none."""
+    up = (high - value).clip(lower=0).fillna(0)
+    down = (value - low).clip(lower=0).fillna(0)
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": up,
+        "arrayminus": down,
+        "color": colour,
+        "thickness": 1.5,
+        "width": 5,
+    }

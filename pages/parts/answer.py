@@ -1,0 +1,13 @@
+"""The first thing on a page: one sentence with numbers that could be pasted into a chat."""
+
+import streamlit as st
+
+from analysis.result import Result
+from pages.parts.words import md_escape
+
+
+def show_answer(result: Result) -> None:
+    """Draw the answer line; a result without one says so."""
+    text = result.answer.strip() or "The data on hand cannot answer this yet."
+    with st.container(key=f"answer_{result.analysis}"):
+        st.markdown(f"##### {md_escape(' '.join(text.split()))}", anchors=False)

@@ -1,0 +1,40 @@
+"""Results for pages, kept by what they depend on: data, catalogue, question and parameters."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from analysis import run
+from analysis.result import Result
+from data.errors import UserError
+from data.view import View
+from pages.parts.notices import show_error
+from pages.parts.state import current
+
+MAX_RESULTS = 256
+
+
+def compute(question: str, params: Mapping[str, Any] | None = None) -> Result:
+    """Answer a question with the shared parameters of the sidebar and the page's own `params`."""
+    state = current()
+    asked = {**state.common.model_dump(mode="json"), **(params or {})}
+    text = json.dumps(asked, sort_keys=True, default=str)
+    with state.view() as view:
+        version = (str(view.data_version), str(view.catalogue.version), str(state.store.home))
+        return _cached(question, text, version, view)
+
+
+def compute_or_stop(question: str, params: Mapping[str, Any] | None = None) -> Result:
+    """Like `compute`; a refusal is shown in words and ends the page."""
+    try:
+        return compute(question, params)
+    except UserError as error:
+        show_error(error)
+        st.stop()
+
+
+@st.cache_data(max_entries=MAX_RESULTS, show_spinner=False)
+def _cached(question: str, params: str, version: tuple[str, ...], _view: View) -> Result:  # noqa: ARG001
+    return run(question, _view, json.loads(params))

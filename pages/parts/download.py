@@ -1,0 +1,62 @@
+"""Downloads: CSV of exactly what is drawn, safe to open in a spreadsheet; PNG through the chart's own bar."""
+
+import re
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from charts.theme import PLOTLY_CONFIG
+
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def safe_cell(value: Any) -> Any:
+    """Return text that a spreadsheet will not run as a formula: a quote goes before = + - @ and controls."""
+    if isinstance(value, str) and value.startswith(_FORMULA_STARTS):
+        return "'" + value
+    if isinstance(value, list | tuple):
+        return safe_cell("; ".join(str(v) for v in value))
+    return value
+
+
+def csv_text(frame: pd.DataFrame) -> str:
+    """Return the frame as CSV with full precision, UTC times in ISO form and harmless text cells."""
+    out = frame.copy()
+    for name in out.columns:
+        if not pd.api.types.is_numeric_dtype(out[name]) and not pd.api.types.is_datetime64_any_dtype(
+            out[name]
+        ):
+            out[name] = out[name].map(safe_cell)
+    out.columns = [safe_cell(str(c)) for c in out.columns]
+    text: str = out.to_csv(index=False, date_format="%Y-%m-%dT%H:%M:%SZ", lineterminator="\r\n")
+    return text
+
+
+def csv_button(frame: pd.DataFrame, file_name: str, *, key: str, label: str = "CSV") -> None:
+    """Offer the frame as a CSV file."""
+    st.download_button(
+        label,
+        csv_text(frame).encode("utf-8"),
+        file_name=file_name,
+        mime="text/csv",
+        key=key,
+        icon=":material/download:",
+        type="tertiary",
+        on_click="ignore",
+        help="The rows and columns shown, with full precision.",
+    )
+
+
+def show_chart(fig: go.Figure, key: str) -> None:
+    """Draw a figure with its alternative text; the camera button saves it as PNG under its own name."""
+    name = re.sub(r"[^a-z0-9]+", "-", key.lower()).strip("-")
+    image = {**PLOTLY_CONFIG["toImageButtonOptions"], "filename": name}
+    st.plotly_chart(
+        fig,
+        theme=None,
+        key=key,
+        config={**PLOTLY_CONFIG, "toImageButtonOptions": image},
+        alt=str((fig.layout.meta or {}).get("alt", "")) or None,
+    )

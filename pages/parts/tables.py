@@ -1,0 +1,82 @@
+"""Tables on screen: headings with units, three significant digits, and a CSV of the same rows."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from analysis.result import Result
+from pages.parts.download import csv_button
+from pages.parts.words import column_label
+
+HEIGHT_ROWS = 12
+
+
+def number_format(name: str, values: pd.Series) -> str:
+    """Return a printf format that shows three significant digits of a column's typical value."""
+    finite = values.astype("float64").abs()
+    finite = finite[(finite > 0) & finite.map(math.isfinite)]
+    typical = float(finite.median()) if len(finite) else 1.0
+    whole = pd.api.types.is_integer_dtype(values) or typical >= 100
+    places = 0 if whole else min(6, max(0, 2 - math.floor(math.log10(typical))))
+    dollars = "$" if name == "usd" or name.startswith("usd_") or name.endswith("_usd") else ""
+    return f"{dollars}%,.{places}f"
+
+
+def as_shown(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with ratios (…_frac) as percent; everything else as it is."""
+    out = frame.copy()
+    for name in out.columns:
+        if str(name).endswith("_frac") and pd.api.types.is_numeric_dtype(out[name]):
+            out[name] = 100 * out[name]
+    return out
+
+
+def column_config(frame: pd.DataFrame, labels: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return headings and formats by column name and type."""
+    labels = labels or {}
+    config: dict[str, Any] = {}
+    for name in frame.columns:
+        label = labels.get(str(name), column_label(str(name)))
+        values = frame[name]
+        if pd.api.types.is_bool_dtype(values):
+            config[name] = st.column_config.CheckboxColumn(label)
+        elif pd.api.types.is_numeric_dtype(values):
+            config[name] = st.column_config.NumberColumn(label, format=number_format(str(name), values))
+        elif pd.api.types.is_datetime64_any_dtype(values):
+            config[name] = st.column_config.DatetimeColumn(f"{label} (UTC)", format="YYYY-MM-DD HH:mm")
+        elif values.map(lambda v: isinstance(v, list | tuple)).any():
+            config[name] = st.column_config.ListColumn(label)
+        else:
+            config[name] = st.column_config.TextColumn(label)
+    return config
+
+
+def show_table(
+    result: Result,
+    name: str,
+    *,
+    title: str,
+    columns: Sequence[str] | None = None,
+    labels: Mapping[str, str] | None = None,
+) -> None:
+    """Draw one result table with its CSV button; an absent or empty one is skipped."""
+    frame = result.tables.get(name)
+    if frame is None or frame.empty:
+        return
+    if columns:
+        frame = frame[[c for c in columns if c in frame.columns]]
+    shown = as_shown(frame)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+        st.markdown(f"**{title}**", width="content")
+        csv_button(frame, f"{result.analysis}-{name}.csv", key=f"csv_{result.analysis}_{name}")
+    st.dataframe(
+        shown,
+        hide_index=True,
+        column_config=column_config(shown, labels),
+        key=f"table_{result.analysis}_{name}",
+        height=min(len(shown) + 1, HEIGHT_ROWS) * 35 + 3,
+        alt=f"Table: {title}",
+    )
