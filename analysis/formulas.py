@@ -1,0 +1,197 @@
+"""Every metric's formula, once: figures quote it, docs/metrics.md is checked against it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+FORMULAS_VERSION = "1"
+
+
+@dataclass(frozen=True)
+class Formula:
+    """One metric: `id` as in Figure.name, formula text, unit, cost boundary it needs, how its interval is made."""
+
+    id: str
+    name: str
+    formula: str
+    unit: str
+    boundary: str
+    interval: str
+
+
+_ALL = (
+    Formula(
+        "gpu_hours",
+        "GPU-hours",
+        "sum over allocations of gpus x seconds / 3600",
+        "gpu_h",
+        "any",
+        "exact; a lower bound when the file holds no clock",
+    ),
+    Formula(
+        "spend",
+        "Spend",
+        "sum over allocations of gpu_hours x usd_per_gpu_h + sandbox core_hours x usd_per_core_h; "
+        "compute: surviving lineage only; campaign: every attempt; full: campaign + evals + booked costs",
+        "usd",
+        "compute | campaign | full",
+        "lowest..highest published quote of the same platform and kind",
+    ),
+    Formula(
+        "goodput",
+        "Goodput",
+        "step seconds on the surviving lineage x GPUs / billed GPU-seconds",
+        "frac",
+        "campaign",
+        "exact; an upper bound when the file holds no clock",
+    ),
+    Formula(
+        "usd_by_phase",
+        "Dollars by phase",
+        "usd_per_s of a pool x its wall or exposed seconds; the rest of the step is unattributed, "
+        "the rest of the allocation outside_steps",
+        "usd",
+        "compute | campaign | full",
+        "as spend; never scaled to 100 %",
+    ),
+    Formula(
+        "if_free",
+        "Step time if a phase were free",
+        "sync: step_s - phase_s; async: largest sum of work over pools without that phase",
+        "s",
+        "none",
+        "none: an identity on the median step",
+    ),
+    Formula(
+        "gain",
+        "Gain",
+        "score(after) - score(before), before = the checkpoint the money started from, same benchmark, "
+        "version, split, harness, effort, metric and k",
+        "points",
+        "none",
+        "95 %: paired bootstrap over clusters of tasks, else Newcombe on the two totals",
+    ),
+    Formula(
+        "mdd",
+        "Smallest detectable difference",
+        "(z(0.975) + z(0.80)) x standard error of the difference",
+        "points",
+        "none",
+        "none",
+    ),
+    Formula(
+        "usd_per_point",
+        "Dollars per point",
+        "spend / (100 x gain)",
+        "usd_per_point",
+        "compute | campaign | full",
+        "95 %: joint draws of gain and price; refused when the gain's interval contains 0",
+    ),
+    Formula(
+        "usd_per_rollout",
+        "Dollars per rollout",
+        "spend / rollouts on the surviving lineage",
+        "usd_per_rollout",
+        "compute | campaign | full",
+        "as spend",
+    ),
+    Formula(
+        "usd_per_correct",
+        "Dollars per verified-correct rollout",
+        "spend / (rollouts x p), p = correct / rollouts in the steps that report both",
+        "usd",
+        "compute | campaign | full",
+        "95 %: Wilson interval of p, ends of the quote range",
+    ),
+    Formula(
+        "usd_per_informative",
+        "Dollars per informative rollout",
+        "spend / (rollouts x q), q = 1 - (groups_all_right + groups_all_wrong) / groups",
+        "usd",
+        "compute | campaign | full",
+        "95 %: Wilson interval of q over groups, ends of the quote range",
+    ),
+    Formula(
+        "usd_per_mtok",
+        "Dollars per million generated tokens",
+        "spend / (generated tokens on the surviving lineage / 1e6)",
+        "usd_per_million_tokens",
+        "compute | campaign | full",
+        "as spend",
+    ),
+    Formula("rollouts", "Rollouts", "sum of rollouts over steps", "count", "none", "exact"),
+    Formula("rollouts_per_s", "Rollouts per second", "sum of rollouts / sum of step_s", "1/s", "none", "exact"),
+    Formula(
+        "tok_per_s",
+        "Generated tokens per second",
+        "sum of generated tokens / sum of step_s",
+        "tok/s",
+        "none",
+        "exact",
+    ),
+    Formula(
+        "tok_per_s_per_gpu",
+        "Generated tokens per second and GPU",
+        "sum of generated tokens / sum of (step_s x GPUs of all pools of the attempt)",
+        "tok/s/GPU",
+        "none",
+        "exact",
+    ),
+    Formula(
+        "utilisation",
+        "Time-weighted utilisation of a named measure",
+        "sum of value x known seconds / known seconds",
+        "frac",
+        "none",
+        "bounds: unknown time counted as 0 and as 1",
+    ),
+    Formula(
+        "coverage", "Coverage", "known seconds / (known + unknown seconds)", "frac", "none", "exact"
+    ),
+    Formula(
+        "energy",
+        "Energy at the GPU",
+        "energy counter difference, else sum of power x known seconds",
+        "kWh",
+        "none",
+        "exact for a counter; for sampled power the covered time only",
+    ),
+    Formula(
+        "share_waiting_failed",
+        "Share of the money that went to waiting and failed attempts",
+        "(wait and exposed seconds of surviving work priced by pool + cost outside the surviving lineage) / spend",
+        "frac",
+        "campaign",
+        "none: what the files call waiting; a lower bound",
+    ),
+)
+
+FORMULAS: dict[str, Formula] = {item.id: item for item in _ALL}
+DOC = Path(__file__).parents[1] / "docs" / "metrics.md"
+
+
+def text(formula_id: str) -> str:
+    """Formula text of one metric; KeyError when it is not defined."""
+    return FORMULAS[formula_id].formula
+
+
+def markdown() -> str:
+    """The whole of docs/metrics.md."""
+    head = (
+        "# Metrics\n\nWritten by `python -m analysis.formulas`; a test compares this page with the definitions "
+        f"in `analysis/formulas.py` (formulas version {FORMULAS_VERSION}). Ratios are 0..1 inside and percent "
+        "on screen; times are UTC; `points` are percentage points of a score that is a fraction.\n\n"
+        "| id | metric | formula | unit | boundary | interval |\n|---|---|---|---|---|---|\n"
+    )
+    rows = (
+        f"| `{f.id}` | {f.name} | {_cell(f.formula)} | {f.unit} | {_cell(f.boundary)} | {_cell(f.interval)} |\n"
+        for f in _ALL
+    )
+    return head + "".join(rows)
+
+
+def _cell(content: str) -> str:
+    return content.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    DOC.write_text(markdown(), encoding="utf-8")

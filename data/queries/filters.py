@@ -1,0 +1,70 @@
+"""Which runs a question is about, as one SQL fragment that every query shares."""
+
+from dataclasses import dataclass
+
+PICKED = """
+picked as (
+  select r.run from runs r
+   where (len($runs::varchar[]) = 0 or list_contains($runs::varchar[], r.run))
+     and (len($platforms::varchar[]) = 0 or r.run in (
+           select a.run from allocations a where list_contains($platforms::varchar[], a.platform)))
+)"""
+
+ALL_STEPS = 9223372036854775807
+
+LINEAGE = f"""
+prev as (
+  select t.run, t.attempt, coalesce(t.status, 'unknown') as status, t.resumed_from_step as from_step,
+         coalesce(t.resumed_from_attempt,
+                  case when t.resumed_from_step is not null then t.attempt - 1 end) as from_attempt
+    from attempts t join picked using (run)
+),
+alive as (
+  select p.run, p.attempt from prev p
+   where p.status in ('completed', 'running')
+      or (p.status = 'unknown'
+          and not exists (select 1 from prev c where c.run = p.run and c.from_attempt = p.attempt))
+),
+chain(run, attempt, through, reach) as (
+  select run, attempt, {ALL_STEPS}, {ALL_STEPS} from alive
+  union all
+  select c.run, p.from_attempt, coalesce(least(c.reach, p.from_step), -1),
+         least(c.reach, coalesce(p.from_step, {ALL_STEPS}))
+    from chain c join prev p on p.run = c.run and p.attempt = c.attempt
+   where p.from_attempt < p.attempt
+),
+kept as (
+  select p.run, p.attempt,
+         coalesce(max(c.through), -{ALL_STEPS}) as keep_step
+    from prev p left join chain c using (run, attempt) group by p.run, p.attempt
+)"""
+"""`kept`: last step of each attempt on the surviving lineage; ALL_STEPS: the whole attempt, -ALL_STEPS: nothing,
+-1: a surviving attempt resumed from it at a step nobody knows.
+
+The same rule as models.cost.lineage, and tested against it: completed and running attempts count whole, as does
+one of unknown status that nobody resumed; another one counts up to the latest step that a surviving attempt
+resumed from.
+"""
+
+ONE_STEP = """
+one_step as (
+  select s.run, s.attempt, s.step, min(s.ts) as ts, max(s.elapsed_s) as elapsed_s, max(s.step_s) as step_s,
+         max(s.tok_prompt) as tok_prompt, max(s.tok_gen) as tok_gen, max(s.tok_total) as tok_total,
+         max(s.rollouts) as rollouts, max(s.groups) as groups, max(s.groups_all_right) as groups_all_right,
+         max(s.groups_all_wrong) as groups_all_wrong, max(s.correct) as correct, max(s.dropped) as dropped
+    from steps s join picked using (run) where s.step is not null
+   group by s.run, s.attempt, s.step
+)"""
+"""One row a step of an attempt: several files may report the same step, each a part of its columns."""
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Runs and platforms to keep; empty means all."""
+
+    runs: tuple[str, ...] = ()
+    platforms: tuple[str, ...] = ()
+
+    def parameters(self) -> dict[str, object]:
+        """Bind values of `PICKED`."""
+        return {"runs": list(self.runs), "platforms": list(self.platforms)}

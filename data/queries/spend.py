@@ -1,0 +1,130 @@
+"""What was allocated, how much of it survived, and where its seconds went."""
+
+import pandas as pd
+
+from data.queries.filters import ALL_STEPS, LINEAGE, ONE_STEP, PICKED, Filters
+from data.view import View
+
+_ATTEMPTS = f"""
+with recursive {PICKED}, {LINEAGE}, {ONE_STEP},
+totals as (
+  select o.run, o.attempt, count(*) as steps, count(*) filter (where o.step <= k.keep_step) as steps_kept,
+         sum(o.step_s) as step_s, sum(o.step_s) filter (where o.step <= k.keep_step) as step_s_kept,
+         sum(o.rollouts) as rollouts, sum(o.rollouts) filter (where o.step <= k.keep_step) as rollouts_kept,
+         sum(o.tok_gen) as tok_gen, sum(o.tok_gen) filter (where o.step <= k.keep_step) as tok_gen_kept,
+         sum(o.tok_total) as tok_total, max(o.step) as last_step,
+         sum(o.correct) filter (where o.step <= k.keep_step and o.rollouts > 0) as correct_kept,
+         sum(o.rollouts) filter (where o.step <= k.keep_step and o.correct is not null) as judged_kept,
+         sum(o.groups_all_right + o.groups_all_wrong)
+           filter (where o.step <= k.keep_step and o.groups > 0) as flat_groups_kept,
+         sum(o.groups) filter (where o.step <= k.keep_step and o.groups_all_right is not null
+                                 and o.groups_all_wrong is not null) as groups_kept,
+         sum(o.dropped) as dropped
+    from one_step o join kept k using (run, attempt) group by o.run, o.attempt
+)
+select t.run, t.attempt, coalesce(t.status, 'unknown') as status, t.cause, t.started_at, t.ended_at,
+       t.elapsed_s, t.elapsed_basis, t.resumed_from_step, t.resumed_from_attempt, k.keep_step,
+       case when k.keep_step = {ALL_STEPS} then 1.0
+            when k.keep_step = -{ALL_STEPS} then 0.0
+            when k.keep_step >= 0 and x.step_s > 0 then coalesce(x.step_s_kept, 0) / x.step_s end as kept_frac,
+       x.* exclude (run, attempt)
+  from attempts t join kept k using (run, attempt) left join totals x using (run, attempt)
+ order by t.run, t.attempt
+"""
+
+_ALLOCATIONS = f"""
+with {PICKED}
+select a.run, a.attempt, coalesce(a.pool, 'all') as pool, coalesce(a.role, 'colocated') as role, a.platform,
+       a.gpus, a.cores, coalesce(a.seconds, t.elapsed_s) as seconds,
+       case when a.seconds is null then t.elapsed_basis else a.seconds_basis end as seconds_basis,
+       a.price_id, a.source
+  from allocations a join picked using (run) left join attempts t using (run, attempt)
+ order by all
+"""
+
+_PHASES = f"""
+with recursive {PICKED}, {LINEAGE},
+once as (
+  select p.run, p.attempt, p.pool, p.step, p.phase, coalesce(p.kind, 'wall') as kind, p.source_key,
+         max(p.seconds) as seconds
+    from step_phases p join picked using (run) group by all
+)
+select o.run, o.attempt, o.pool, o.phase, o.kind, sum(o.seconds) as seconds,
+       coalesce(sum(o.seconds) filter (where o.step <= k.keep_step), 0) as seconds_kept
+  from once o join kept k using (run, attempt)
+ where o.seconds is not null group by all order by all
+"""
+
+_STEP_SECONDS = f"""
+with recursive {PICKED}, {LINEAGE}, {ONE_STEP},
+clock as (
+  select p.run, p.attempt, p.step, max(p.seconds) as seconds from (
+    select q.run, q.attempt, q.pool, q.step, sum(q.seconds) as seconds from (
+      select run, attempt, pool, step, phase, source_key, max(seconds) as seconds
+        from step_phases join picked using (run) where coalesce(kind, 'wall') in ('wall', 'exposed') group by all
+    ) q group by all) p group by all
+),
+both_clocks as (
+  select run, attempt, step, coalesce(o.step_s, c.seconds) as seconds
+    from one_step o full join clock c using (run, attempt, step)
+)
+select b.run, b.attempt, sum(b.seconds) as seconds,
+       coalesce(sum(b.seconds) filter (where b.step <= k.keep_step), 0) as seconds_kept
+  from both_clocks b join kept k using (run, attempt) where b.seconds is not null group by all order by all
+"""
+
+_BOOKED = f"""
+with {PICKED},
+ours as (select distinct run, campaign from runs join picked using (run)),
+rows as (
+  select c.run, coalesce(c.campaign, o.campaign) as campaign, coalesce(c.bucket, 'other') as bucket,
+         coalesce(c.effective_cost, c.billed_cost) as amount, coalesce(c.currency, 'USD') as currency
+    from costs c left join ours o on o.run = c.run
+   where c.run in (select run from picked)
+      or (c.run is null and c.campaign in (select campaign from ours where campaign is not null))
+  union all
+  select e.run, o.campaign, 'evals', e.usd, 'USD' from evals e join ours o using (run) where e.usd is not null
+)
+select run, campaign, bucket, currency, sum(amount) as amount, count(*) as rows from rows
+ where amount is not null group by all order by all
+"""
+
+_RUNS = f"""
+with {PICKED}
+select r.run, coalesce(r.campaign, '') as campaign, r.framework, r.algorithm, coalesce(r.mode, '') as mode, r.llm,
+       coalesce(r.synthetic, false) as synthetic, c.shipped_checkpoint
+  from runs r join picked using (run) left join campaigns c on c.campaign = r.campaign
+ order by r.run
+"""
+
+
+def runs(view: View, filters: Filters) -> pd.DataFrame:
+    """One row a run: run, campaign ('' when none), framework, algorithm, mode, llm, synthetic, shipped_checkpoint."""
+    return view.frame(_RUNS, filters.parameters())
+
+
+def attempts(view: View, filters: Filters) -> pd.DataFrame:
+    """One row an attempt: status, times, `keep_step`, `kept_frac` (share of its step seconds that survived, null
+    when it cannot be split), and sums over its steps: seconds, tokens, rollouts; `_kept` counts the lineage only.
+    """
+    return view.frame(_ATTEMPTS, filters.parameters())
+
+
+def allocations(view: View, filters: Filters) -> pd.DataFrame:
+    """One row an allocation: run, attempt, pool, role, platform, gpus, cores, seconds, seconds_basis, price_id."""
+    return view.frame(_ALLOCATIONS, filters.parameters())
+
+
+def phase_seconds(view: View, filters: Filters) -> pd.DataFrame:
+    """Seconds by run, attempt, pool (as the file names it), phase and kind; `seconds_kept` on the lineage."""
+    return view.frame(_PHASES, filters.parameters())
+
+
+def step_seconds(view: View, filters: Filters) -> pd.DataFrame:
+    """Seconds inside steps by attempt: step_s, or the longest pool clock where a step has no step_s."""
+    return view.frame(_STEP_SECONDS, filters.parameters())
+
+
+def booked(view: View, filters: Filters) -> pd.DataFrame:
+    """Evals and cost rows by run (null: booked to the campaign), campaign, bucket and currency."""
+    return view.frame(_BOOKED, filters.parameters())

@@ -1,0 +1,190 @@
+"""A tiny home worked by hand: one campaign, three runs, prices of $2 and $3 a GPU-hour."""
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from data.catalogue import Catalogue, load_catalogue
+from data.tables import columns, ddl
+from data.view import View
+
+T0 = datetime(2026, 3, 2, 8, 0, 0)
+UPLOAD = "f" * 16
+
+
+class TinyView(View):
+    """A view whose catalogue is given."""
+
+    book: Catalogue
+
+    @property
+    def catalogue(self) -> Catalogue:
+        return self.book
+
+
+class Home:
+    """An in-memory telemetry database with the real schema."""
+
+    def __init__(self) -> None:
+        self.con = duckdb.connect()
+        self.con.execute(ddl())
+        self.book = tiny_book()
+
+    def add(self, table: str, *rows: dict[str, Any]) -> None:
+        """Insert rows; `upload_id` is filled in where the table has one."""
+        known = columns(table)
+        for row in rows:
+            full = {"upload_id": UPLOAD, **row} if "upload_id" in known else row
+            marks = ", ".join("?" * len(full))
+            names = ", ".join(full)
+            self.con.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", list(full.values()))
+
+    def view(self) -> View:
+        view = TinyView(self.con, Path("/nowhere"), "7-test", datetime(2026, 3, 9), True)
+        object.__setattr__(view, "book", self.book)
+        return view
+
+    def shuffle(self) -> None:
+        """Turn the row order of every table around."""
+        for table in ("steps", "step_phases", "allocations", "attempts", "evals", "eval_tasks", "runs", "gpu_minutes"):
+            self.con.execute(f"CREATE TABLE turned AS SELECT * FROM {table} ORDER BY rowid DESC")
+            self.con.execute(f"DELETE FROM {table}")
+            self.con.execute(f"INSERT INTO {table} SELECT * FROM turned ORDER BY rowid")
+            self.con.execute("DROP TABLE turned")
+
+
+def tiny_book(factor: float = 1.0) -> Catalogue:
+    """The real catalogue with round prices: H100 $2 (1.5 to 4), B200 $3 (one quote), no GB300 price."""
+    book = load_catalogue()
+    prices = {}
+    pick = {"h100-sxm": (2.0, 1.5, 4.0), "b200-hgx": (3.0, 3.0, 3.0)}
+    seen: dict[str, int] = {}
+    for key, row in book._prices.items():
+        if row.kind == "reserved_3y" and row.platform_id == "gb300-nvl72":
+            continue
+        if row.kind == "reserved_3y" and row.platform_id in pick:
+            value, low, high = pick[row.platform_id]
+            if row.tier != "neocloud":
+                n = seen[row.platform_id] = seen.get(row.platform_id, 0) + 1
+                value = low if n == 1 else high if n == 2 else value
+            row = dataclasses.replace(row, value=value * factor)
+        prices[key] = row
+    for platform, (_, low, high) in pick.items():
+        base = next(
+            p for p in prices.values() if (p.platform_id, p.kind, p.tier) == (platform, "reserved_3y", "neocloud")
+        )
+        for name, value in (("low", low), ("high", high)):
+            row = dataclasses.replace(base, price_id=f"test-{platform}-{name}", tier="", value=value * factor)
+            prices[row.price_id] = row
+    return dataclasses.replace(book, _prices=prices)
+
+
+def steps(run: str, attempt: int, numbers: range, step_s: float, **more: Any) -> list[dict[str, Any]]:
+    return [
+        {"run": run, "attempt": attempt, "step": n, "source": "verl_console", "step_s": step_s, **more} for n in numbers
+    ]
+
+
+def phases(run: str, attempt: int, numbers: range, seconds: dict[str, float], **more: Any) -> list[dict[str, Any]]:
+    return [
+        {
+            "run": run, "attempt": attempt, "step": n, "phase": phase, "seconds": s,
+            "kind": "wall", "source_key": f"timing_s/{phase}", **more,
+        }
+        for n in numbers
+        for phase, s in seconds.items()
+    ]  # fmt: skip
+
+
+def evaluation(name: str, run: str | None, attempt: int | None, step: int | None, score: float) -> dict[str, Any]:
+    checkpoint = f"{run}@{step}" if run else name
+    return {
+        "eval_id": name, "checkpoint": checkpoint, "run": run, "attempt": attempt, "step": step,
+        "benchmark": "math-500", "metric": "accuracy", "n_tasks": 500, "score": score, "score_kind": "fraction",
+    }  # fmt: skip
+
+
+@pytest.fixture
+def empty_home() -> Home:
+    return Home()
+
+
+@pytest.fixture
+def home() -> Iterator[Home]:
+    """`steady`: 8 H100, 10 h, 36 of 100 s a step; `broken`: failed at 6, resumed from 4; `apart`: async, 2 pools.
+
+    steady   8 GPUs x 36000 s = 80 GPU-h x $2 = $160; 300 steps x 100 s = 30000 s in steps, 6000 s outside.
+    broken   attempt 1: 4 GPUs x 3600 s = 4 GPU-h x $3 = $12, 6 of 500 s, kept to step 4 = 2/3 = $8;
+             attempt 2: 4 GPUs x 7200 s = 8 GPU-h = $24, completed. Campaign $36, compute $32.
+    apart    train 2 H100 + rollout 6 H100 x 1800 s = 1 + 3 GPU-h = $2 + $6; sandbox 10 cores x 1800 s = 5 core-h.
+    """
+    home = Home()
+    home.add("campaigns", {"campaign": "math", "shipped_checkpoint": "steady@300"})
+    for run, mode in (("steady", "sync"), ("broken", "sync"), ("apart", "async")):
+        home.add("runs", {"run": run, "campaign": "math", "algorithm": "grpo", "mode": mode, "synthetic": False})
+    _steady(home)
+    _broken(home)
+    _apart(home)
+    yield home
+    home.con.close()
+
+
+def _attempt(run: str, attempt: int, hours_from: float, seconds: float, status: str, **more: Any) -> dict[str, Any]:
+    start = T0 + timedelta(hours=hours_from)
+    return {
+        "run": run, "attempt": attempt, "started_at": start, "ended_at": start + timedelta(seconds=seconds),
+        "elapsed_s": seconds, "elapsed_basis": "clock", "status": status, **more,
+    }  # fmt: skip
+
+
+def pool(run: str, attempt: int, name: str, role: str, platform: str | None, seconds: float, **more: Any) -> dict:
+    return {
+        "run": run, "attempt": attempt, "pool": name, "role": role, "platform": platform, "seconds": seconds,
+        "seconds_basis": "clock", "source": "user", **more,
+    }  # fmt: skip
+
+
+def _steady(home: Home) -> None:
+    home.add("attempts", _attempt("steady", 1, 0, 36000, "completed"))
+    home.add("allocations", pool("steady", 1, "all", "colocated", "h100-sxm", 36000, gpus=8))
+    known = {"rollouts": 64, "tok_gen": 64000, "tok_total": 80000, "groups": 8, "groups_all_right": 2}
+    known |= {"groups_all_wrong": 1, "correct": 32, "throughput": 100.0, "len_mean": 1000, "len_max": 4000}
+    home.add("steps", *steps("steady", 1, range(1, 301), 100.0, **known))
+    home.add("step_phases", *phases("steady", 1, range(1, 301), {"rollout": 60.0, "train": 30.0}))
+    home.add("checkpoints", {"checkpoint": "steady@300", "run": "steady", "attempt": 1, "step": 300, "parent": "base"})
+    home.add("checkpoints", {"checkpoint": "base"})
+    base = evaluation("base", None, None, None, 0.60)
+    home.add("evals", base)
+    for step, score in ((150, 0.66), (300, 0.70)):
+        home.add("evals", evaluation(f"steady-{step}", "steady", 1, step, score))
+
+
+def _broken(home: Home) -> None:
+    home.add("attempts", _attempt("broken", 1, 11, 3600, "failed", cause="engine"))
+    resumed = {"resumed_from_step": 4, "resumed_from_attempt": 1}
+    home.add("attempts", _attempt("broken", 2, 13, 7200, "completed", **resumed))
+    for attempt, seconds in ((1, 3600), (2, 7200)):
+        home.add("allocations", pool("broken", attempt, "all", "colocated", "b200-hgx", seconds, gpus=4))
+    home.add("steps", *steps("broken", 1, range(1, 7), 500.0, rollouts=32), *steps("broken", 2, range(5, 13), 600.0))
+    home.add("evals", evaluation("broken-0", "broken", 1, 0, 0.61), evaluation("broken-6", "broken", 1, 6, 0.63))
+    home.add("evals", evaluation("broken-12", "broken", 2, 12, 0.64))
+
+
+def _apart(home: Home) -> None:
+    home.add("attempts", _attempt("apart", 1, 20, 1800, "running"))
+    home.add("allocations", pool("apart", 1, "train", "train", "h100-sxm", 1800, gpus=2))
+    home.add("allocations", pool("apart", 1, "rollout", "rollout", "h100-sxm", 1800, gpus=6))
+    home.add("allocations", pool("apart", 1, "sandbox", "sandbox", "x86-reference", 1800, cores=10))
+    home.add("steps", *steps("apart", 1, range(1, 11), 150.0, rollouts=16, tok_gen=20000))
+    home.add("step_phases", *phases("apart", 1, range(1, 11), {"train": 80.0, "weight_sync": 5.0}, pool="train"))
+    wait = {"kind": "wait", "pool": "train"}
+    home.add("step_phases", *phases("apart", 1, range(1, 11), {"rollout": 60.0}, **wait))
+    home.add("step_phases", *phases("apart", 1, range(1, 11), {"rollout": 140.0}, pool="rollout"))
+
+
+Make = Callable[..., dict[str, Any]]
