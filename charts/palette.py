@@ -151,7 +151,7 @@ PHASE_LABELS = {
 }
 HATCHED_PHASES = frozenset({"unattributed", "outside_steps"})
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon")
-_SALT = "run-colour-1:"
+_SALT = "run-colour-1054:"
 
 
 def palette(mode: Mode) -> Palette:
