@@ -1,0 +1,76 @@
+"""Pieces every page shows: harmless CSV, headings with units, warnings that do not repeat themselves."""
+
+import csv
+import io
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.result import Notice
+from pages.parts.download import csv_text, safe_cell
+from pages.parts.notices import grouped
+from pages.parts.tables import as_shown, number_format
+from pages.parts.words import column_label, md_escape
+
+
+@given(st.text(max_size=30))
+def test_no_text_cell_starts_a_formula(text: str) -> None:
+    cell = safe_cell(text)
+    assert not cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
+    assert cell.removeprefix("'") == text.removeprefix("'")
+
+
+@given(
+    st.lists(st.tuples(st.text(max_size=12), st.floats(allow_nan=False, allow_infinity=False)), min_size=1)
+)
+def test_csv_reads_back_to_the_same_rows_with_full_precision(rows: list[tuple[str, float]]) -> None:
+    frame = pd.DataFrame(rows, columns=["run", "usd"])
+    back = list(csv.reader(io.StringIO(csv_text(frame), newline="")))
+    assert back[0] == ["run", "usd"]
+    assert [(safe_cell(r), v) for r, v in rows] == [(r, float(v)) for r, v in back[1:]]
+
+
+def test_negative_numbers_stay_numbers_and_times_are_utc() -> None:
+    frame = pd.DataFrame({"usd": [-1.5], "at": [pd.Timestamp("2026-01-02 03:04:05")], "tags": [["=a", "b"]]})
+    assert csv_text(frame).splitlines()[1] == "-1.5,2026-01-02T03:04:05Z,'=a; b"
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("step_s", "Step (s)"),
+        ("gpu_h", "GPU-hours"),
+        ("usd", "USD"),
+        ("usd_per_rollout", "USD per rollout"),
+        ("truncated_frac", "Truncated (%)"),
+        ("len_p95", "Length p95"),
+    ],
+)
+def test_headings_carry_units(name: str, label: str) -> None:
+    assert column_label(name) == label
+
+
+def test_three_digits_of_a_typical_value_decide_the_format() -> None:
+    assert number_format("usd", pd.Series([41234.5, 38000.0])) == "$%,.0f"
+    assert number_format("usd_per_rollout", pd.Series([0.0123, 0.02])) == "$%,.4f"
+    assert number_format("step_s", pd.Series([1.5, None])) == "%,.2f"
+    assert number_format("steps", pd.Series([3, 4])) == "%,.0f"
+
+
+def test_ratios_are_percent_on_screen_only() -> None:
+    frame = pd.DataFrame({"goodput_frac": [0.25]})
+    assert as_shown(frame)["goodput_frac"][0] == 25
+    assert frame["goodput_frac"][0] == 0.25
+
+
+def test_equal_warnings_are_said_once_with_their_places() -> None:
+    items = (Notice("a", "clock missing", "r1"), Notice("a", "clock missing", "r2"), Notice("b", "other"))
+    assert grouped(items) == [("clock missing", ["r1", "r2"]), ("other", [])]
+
+
+@pytest.mark.parametrize("name", ["*x*", "[a](http://b)", "$1 and $2", "`c`", "<b>", ":red[x]"])
+def test_names_are_not_markdown(name: str) -> None:
+    escaped = md_escape(name)
+    assert all(f"\\{c}" in escaped for c in name if c in "*[]$`<>:")
