@@ -116,10 +116,10 @@ DARK = Palette(
         "#E39AC2",
         "#8E39C6",
         "#D9D9A6",
-        "#7AE830",
+        "#9BE15D",
         "#9E712E",
         "#0F8A71",
-        "#E619E5",
+        "#D65DD1",
     ),
     phases=_PHASES_DARK,
     roles={

@@ -60,6 +60,7 @@ __all__ = [
 MAX_POINTS = 4_000
 MAX_COLOURED_RUNS = 8
 FONT = '"Source Sans", "Source Sans Pro", system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
+LEGEND_ITEM_PX, LEGEND_ROW_PX = 62, 500
 TITLE_WRAP = 44
 SUBTITLE_WRAP = 54
 PLOTLY_CONFIG: dict[str, Any] = {
@@ -107,7 +108,7 @@ def apply(
     colours = palette(mode)
     head, lines = _heading(title, subtitle, colours)
     rows = _legend_rows(fig)
-    top = 16 + 19 * lines
+    top = (16 if lines == 1 else 24) + 19 * lines
     fig.update_layout(
         **_frame(colours),
         title=_title(head, colours),
@@ -117,7 +118,7 @@ def apply(
     )
     axis = {"gridcolor": colours.grid, "linecolor": colours.axis, "zerolinecolor": colours.axis}
     axis |= {"tickcolor": colours.axis, "automargin": True, "title": {"font": {"color": colours.quiet}}}
-    fig.update_xaxes(**axis)
+    fig.update_xaxes(**axis, zeroline=False)
     fig.update_yaxes(**axis)
     if x is not None:
         fig.update_xaxes(title_text=x)
@@ -170,10 +171,11 @@ def _legend_rows(fig: go.Figure) -> int:
     seen: set[str] = set()
     for trace in fig.data:
         if trace.showlegend is not False and trace.name:
-            seen.add(str(trace.legendgroup or trace.name))
+            seen.add(str(trace.name))
     if len(fig.data) < 2 and not any(trace.showlegend for trace in fig.data):
         return 0
-    return -(-len(seen) // 2)
+    width = sum(LEGEND_ITEM_PX + 7 * min(len(name), 32) for name in seen)
+    return -(-width // LEGEND_ROW_PX)
 
 
 def mode_of(value: object) -> Mode:
@@ -216,6 +218,6 @@ def _title(text: str, colours: Palette) -> dict[str, Any]:
         "y": 1,
         "yref": "container",
         "yanchor": "top",
-        "pad": {"l": 4, "t": 8},
+        "pad": {"l": 4, "t": 8 if "<br>" not in text else 16},
         "font": {"size": 15, "color": colours.text},
     }
