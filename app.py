@@ -1,0 +1,127 @@
+"""The server: `streamlit run app.py` finds `app`. Pages live in pages/, routes and guards in reports/."""
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from anyio import to_thread
+from starlette.middleware import Middleware
+from streamlit import config
+from streamlit.runtime.secrets import secrets_singleton
+
+from data.errors import UserError
+from data.readers.base import Choices, Progress
+from data.store import Store, get_store
+from reports import jobs
+from reports.console import console_routes
+from reports.home import ServerNote, home_path, remove_note, write_note
+from reports.middleware import SecurityHeaders, TrustedHosts, check_address, open_to_all, trusted_hosts
+from reports.receive import Uploads
+from reports.serve import report_routes
+
+UNDER_STREAMLIT = ("starlette-app", "starlette-app-direct")
+
+
+class Server:
+    """What the routes share: the open store and the note that the command line reads."""
+
+    def __init__(self) -> None:
+        self.store: Store | None = None
+        self.note: ServerNote | None = None
+
+    def opened(self) -> Store:
+        """Return the store; opens it when the server was started without its lifespan."""
+        if self.store is None:
+            self.store = get_store(home_path())
+        return self.store
+
+    def secret(self) -> str | None:
+        """Return the secret of the local endpoint while the server runs."""
+        return self.note.secret if self.note else None
+
+    def run(self, command: str, arguments: dict[str, Any], progress: Progress) -> dict[str, Any]:
+        """Run a command of the command line."""
+        return jobs.run_command(self.opened(), command, arguments, progress)
+
+    def ingest(self, path: Path, name: str, choices: Choices, progress: Progress) -> dict[str, Any]:
+        """Load an uploaded file."""
+        return jobs.ingest(self.opened(), path, name, choices, progress)
+
+    def original(self, upload_id: str) -> tuple[Path, str] | None:
+        """Return the kept bytes of an upload and its name."""
+        return jobs.original(self.opened(), upload_id)
+
+
+server = Server()
+
+
+@asynccontextmanager
+async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
+    """Open the home, fill an empty one with the example, say where the app is; release it at the end."""
+    store = await to_thread.run_sync(server.opened)
+    await to_thread.run_sync(load_example_once, store)
+    port = int(config.get_option("server.port"))
+    scheme = "https" if config.get_option("server.sslCertFile") else "http"
+    server.note = write_note(store.home, config.get_option("server.address"), port, scheme)
+    print(f"Intelligence per Dollar · {server.note.url} · home {store.home}", flush=True)
+    try:
+        yield {}
+    finally:
+        remove_note(store.home, server.note)
+        server.note = None
+        await to_thread.run_sync(store.close)
+        server.store = None
+
+
+def load_example_once(store: Store) -> None:
+    """Load the bundled example into a home that nobody has used yet."""
+    if store.workspace.last_decision_id() == 0:
+        from data.examples.generate import load_example
+
+        load_example(store)
+
+
+def preflight() -> bool:
+    """Return whether others may reach the app; ends the process with a message when it must not start."""
+    try:
+        allowed = open_to_all(signs_in=_signs_in())
+        if config._server_mode in UNDER_STREAMLIT:
+            check_address(config.get_option("server.address"), allowed)
+            config.set_option("server.allowedHosts", [])  # guards the websocket only; TrustedHosts guards all
+            server.opened()
+    except UserError as error:
+        print(f"Not started: {error}", file=sys.stderr, flush=True)
+        sys.exit(1)
+    return allowed
+
+
+def _signs_in() -> bool:
+    secrets_singleton.load_if_toml_exists()
+    return "auth" in secrets_singleton
+
+
+def _spool() -> Path:
+    return server.opened().spool
+
+
+def _home() -> Path:
+    return server.opened().home
+
+
+OTHERS_ALLOWED = preflight()
+app = st.App(
+    Path(__file__).parent / "pages" / "router.py",
+    lifespan=lifespan,
+    routes=[
+        *report_routes(_home),
+        *Uploads(_spool, server.ingest, server.original).routes(),
+        *console_routes(server.secret, server.run),
+    ],
+    middleware=[
+        Middleware(SecurityHeaders),
+        Middleware(TrustedHosts, hosts=trusted_hosts(), open_to_all=OTHERS_ALLOWED),
+    ],
+)

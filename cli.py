@@ -1,0 +1,335 @@
+"""The same jobs without a browser: import, facts, analyse, report, link, serve."""
+
+import argparse
+import json
+import os
+import secrets
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from data.errors import UserError
+from reports.terminal import Bar, Watched, print_receipt, sentence
+
+REFUSED, USAGE = 1, 2
+ROOT = Path(__file__).resolve().parent
+CHOICES = ("run", "platform", "llm", "campaign", "timezone", "host", "format")
+COUNTS = ("gpus", "gpus_train", "gpus_rollout")
+
+
+class Refused(Exception):  # noqa: N818 - it is the outcome, not a fault
+    """The server has refused; holds the error as it came."""
+
+    def __init__(self, error: Mapping[str, Any]) -> None:
+        super().__init__(error.get("what", ""))
+        self.error = dict(error)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command and return the exit code: 0 done, 1 refused, 2 wrong usage."""
+    options = parser().parse_args(arguments)
+    try:
+        return int(options.work(options))
+    except Refused as refusal:
+        return _refuse(refusal.error, options)
+    except UserError as error:
+        from reports.uploads import error_dict
+
+        return _refuse(error_dict(error), options)
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        return 130
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's grammar."""
+    top = argparse.ArgumentParser(prog="cli.py", description="Intelligence per Dollar without a browser.")
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    _import_parser(commands)
+    _ask_parsers(commands)
+    _link_parser(commands)
+    serve = commands.add_parser("serve", help="start the app, or only its shared reports")
+    serve.add_argument("--links-only", action="store_true", help="serve /r/ and /healthz and nothing else")
+    serve.add_argument("--host", help="address to listen on (default: 127.0.0.1)")
+    serve.add_argument("--port", type=int, help="port (default: 8501, links only 8502)")
+    _common(serve, "serve", json_flag=False)
+    return top
+
+
+def _import_parser(commands: Any) -> None:
+    load = commands.add_parser("import", help="load telemetry files and print their receipts")
+    load.add_argument("files", nargs="+", metavar="FILE")
+    for name in CHOICES:
+        load.add_argument(f"--{name}")
+    for name in COUNTS:
+        load.add_argument(f"--{name.replace('_', '-')}", type=_positive, metavar="N")
+    _common(load, "import")
+
+
+def _ask_parsers(commands: Any) -> None:
+    facts = commands.add_parser("facts", help="print what a file says; needs no home")
+    facts.add_argument("file", metavar="FILE")
+    facts.add_argument("--timezone")
+    facts.add_argument("--json", action="store_true")
+    facts.set_defaults(work=_facts)
+    ask = commands.add_parser("analyse", help="answer a question")
+    ask.add_argument("question", metavar="QUESTION")
+    ask.add_argument("--params", type=_json_object, default={}, metavar="JSON")
+    _common(ask, "analyse")
+    report = commands.add_parser("report", help="freeze an answer into one HTML file")
+    report.add_argument("--out", required=True, metavar="FILE.html")
+    _freeze_options(report)
+    _common(report, "report")
+
+
+def _link_parser(commands: Any) -> None:
+    link = commands.add_parser("link", help="make, list and revoke links to frozen reports")
+    actions = link.add_subparsers(required=True, metavar="ACTION")
+    create = actions.add_parser("create", help="freeze an answer and print its link, once")
+    create.add_argument("--expires", default="7d", help="1h to 90d, or none (default: 7d)")
+    _freeze_options(create)
+    _common(create, "link create")
+    _common(actions.add_parser("list", help="list all links"), "link list")
+    revoke = actions.add_parser("revoke", help="close a link for good")
+    revoke.add_argument("link", help="its number, path or address")
+    _common(revoke, "link revoke")
+
+
+def _freeze_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--question", help="default: the Overview of all runs")
+    command.add_argument("--params", type=_json_object, default={}, metavar="JSON")
+    command.add_argument("--title")
+    command.add_argument("--hide-dollars", action="store_true", help="leave amounts of money out")
+    command.add_argument("--hide-names", action="store_true", help="replace host, user and team names")
+
+
+def _common(command: argparse.ArgumentParser, name: str, *, json_flag: bool = True) -> None:
+    command.add_argument("--home", help="home directory (default: IPD_HOME, else var/)")
+    if json_flag:
+        command.add_argument("--json", action="store_true", help="print JSON")
+    command.set_defaults(work=_WORK[name], command=name)
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be 1 or more")
+    return value
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"no JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError("must be a JSON object")
+    return value
+
+
+def _import(options: argparse.Namespace) -> int:
+    chosen = {n: getattr(options, n) for n in (*CHOICES, *COUNTS) if getattr(options, n) is not None}
+    receipts, errors = [], []
+    for name in options.files:
+        path = Path(name).expanduser()
+        arguments = {"path": str(path.resolve()), "name": path.name, "choices": chosen}
+        try:
+            receipts.append(_perform(options, "import", arguments, Bar(path.name)))
+        except Refused as refusal:
+            errors.append({"file": name, **refusal.error})
+            print(sentence(refusal.error, name), file=sys.stderr)
+    if options.json:
+        _print_json({"receipts": receipts, **({"errors": errors} if errors else {})})
+    else:
+        for receipt in receipts:
+            print_receipt(receipt)
+    return REFUSED if errors else 0
+
+
+def _facts(options: argparse.Namespace) -> int:
+    from data.facts import facts_of
+
+    path = Path(options.file).expanduser()
+    if not path.is_file():
+        raise UserError("There is no such file", options.file, "Check the path.")
+    found = facts_of(path, options.timezone)
+    if options.json:
+        _print_json(found)
+    else:
+        print(f"{found['file']}: {found['format']}")
+        for key, value in found["facts"].items():
+            print(f"  {key} = {'not known' if value is None else value}")
+    return 0
+
+
+def _analyse(options: argparse.Namespace) -> int:
+    found = _perform(options, "analyse", {"question": options.question, "params": options.params})
+    if options.json:
+        _print_json(found)
+        return 0
+    print(found["answer"])
+    for figure in found["headline"]:
+        value = figure["missing"] if figure["value"] is None else f"{figure['value']:.6g} {figure['unit']}"
+        span = (
+            ""
+            if figure["low"] is None
+            else f"  [{figure['low']:.6g} .. {figure['high']:.6g}] {figure['interval']}"
+        )
+        print(f"  {figure['label'] or figure['name']}: {value}{span}")
+    for notice in found["warnings"]:
+        print(f"  ! {notice['text']}")
+    return 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    out = Path(options.out).expanduser()
+    if not out.parent.is_dir():
+        raise UserError("There is no such folder", str(out.parent), "Make it, or choose another --out.")
+    found = _perform(options, "report", _freezing(options))
+    page = Path(found["html"]).read_text(encoding="utf-8")
+    out.write_text(page, encoding="utf-8")
+    answer = {**found, "out": str(out)}
+    if options.json:
+        _print_json(answer)
+    else:
+        print(f"{out}: {found['title']} ({out.stat().st_size / 1e6:.1f} MB, content {found['hash'][:12]})")
+    return 0
+
+
+def _link_create(options: argparse.Namespace) -> int:
+    found = _perform(options, "link create", {**_freezing(options), "expires": options.expires})
+    if options.json:
+        _print_json(found)
+        return 0
+    print(found["url"] or found["path"])
+    until = f"opens until {found['expires_at']}" if found["expires_at"] else "has no expiry date"
+    print(f"Link {found['id']} {until}. It is shown this once.", file=sys.stderr)
+    if found["url"] is None:
+        print(
+            "It reaches nobody else until IPD_BASE_URL is set; see `cli.py serve --links-only`.",
+            file=sys.stderr,
+        )
+    return 0
+
+
+def _link_list(options: argparse.Namespace) -> int:
+    found = _perform(options, "link list", {})
+    if options.json:
+        _print_json(found)
+        return 0
+    for link in found["links"]:
+        until = link["expires_at"] or "no expiry"
+        opened = f"{link['opens']} opens, last {link['last_opened_at']}" if link["opens"] else "never opened"
+        print(f"{link['id']:>4}  {link['state']:<8}  until {until:<25}  {opened}  {link['title']}")
+    if not found["links"]:
+        print("No links yet. Make one with `cli.py link create`.")
+    return 0
+
+
+def _link_revoke(options: argparse.Namespace) -> int:
+    found = _perform(options, "link revoke", {"link": options.link})
+    if options.json:
+        _print_json(found)
+    else:
+        print(f"Link {found['id']} ({found['title']}) is revoked.")
+    return 0
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from reports.home import home_path
+
+    home = home_path(options.home)
+    if options.links_only:
+        return _serve_links(home, options.host or "127.0.0.1", options.port or 8502)
+    host, port = options.host or "127.0.0.1", str(options.port or 8501)
+    command = [
+        "-m",
+        "streamlit",
+        "run",
+        str(ROOT / "app.py"),
+        "--server.address",
+        host,
+        "--server.port",
+        port,
+    ]
+    os.chdir(ROOT)
+    os.environ["IPD_HOME"] = str(home)
+    sys.stdout.flush()
+    return os.execv(sys.executable, [sys.executable, *command])  # noqa: S606 - our own interpreter
+
+
+def _serve_links(home: Path, host: str, port: int) -> int:
+    import uvicorn
+
+    from reports.serve import links_only_app
+
+    app = links_only_app(home)
+    shown = f"[{host}]" if ":" in host else host
+    print(f"Shared reports of {home} on http://{shown}:{port}/r/…", flush=True)
+    uvicorn.run(app, host=host, port=port, access_log=False, log_level="warning", timeout_graceful_shutdown=5)
+    return 0
+
+
+def _freezing(options: argparse.Namespace) -> dict[str, Any]:
+    names = ("question", "params", "title", "hide_dollars", "hide_names")
+    return {name: getattr(options, name) for name in names}
+
+
+def _perform(
+    options: argparse.Namespace, command: str, arguments: Mapping[str, Any], bar: Bar | None = None
+) -> dict[str, Any]:
+    """Let the server do it when one holds the home, else do it here. Raises Refused."""
+    from reports.home import NoServerError, ask_server, home_path
+
+    home = home_path(options.home)
+    job = secrets.token_urlsafe(16)
+    try:
+        with Watched(bar, home, job):
+            reply = ask_server(home, command, arguments, job)
+    except NoServerError:
+        return _perform_here(home, command, arguments, bar)
+    if "error" in reply:
+        raise Refused(reply["error"])
+    return dict(reply["answer"])
+
+
+def _perform_here(home: Path, command: str, arguments: Mapping[str, Any], bar: Bar | None) -> dict[str, Any]:
+    from data.readers.base import no_progress
+    from data.store import get_store
+    from reports.jobs import run_command
+    from reports.uploads import error_dict
+
+    try:
+        store = get_store(home)
+        return run_command(store, command, arguments, bar.show if bar else no_progress)
+    except UserError as error:
+        raise Refused(error_dict(error)) from error
+    finally:
+        if bar:
+            bar.clear()
+
+
+def _print_json(value: Mapping[str, Any]) -> None:
+    print(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+
+
+def _refuse(error: Mapping[str, Any], options: argparse.Namespace) -> int:
+    print(sentence(error), file=sys.stderr)
+    if getattr(options, "json", False):
+        _print_json({"error": dict(error)})
+    return REFUSED
+
+
+_WORK: dict[str, Callable[[argparse.Namespace], int]] = {
+    "import": _import,
+    "analyse": _analyse,
+    "report": _report,
+    "link create": _link_create,
+    "link list": _link_list,
+    "link revoke": _link_revoke,
+    "serve": _serve,
+}
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""Figures of a result as plain JSON, drawn once for a light and once for a dark reader."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.result import Result
+
+_TAGS = re.compile(r"<[^>]*>")
+
+
+@dataclass(frozen=True)
+class FrozenFigure:
+    """One figure: `light` and `dark` are Plotly JSON ({data, layout}); `alt` says in words what it shows."""
+
+    name: str
+    title: str
+    alt: str
+    light: Mapping[str, Any]
+    dark: Mapping[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "alt": self.alt,
+            "light": dict(self.light),
+            "dark": dict(self.dark),
+        }
+
+
+def figures_of(result: Result) -> list[FrozenFigure]:
+    """Draw every figure that the page of this analysis shows."""
+    from charts.figures import FIGURES
+
+    return [
+        freeze_figure(name, title, draw(result, "light"), draw(result, "dark"))
+        for name, title, draw in FIGURES.get(result.analysis, [])
+    ]
+
+
+def freeze_figure(name: str, title: str, light: Any, dark: Any) -> FrozenFigure:
+    """Return a frozen figure from two Plotly figures; ValueError without an `alt` in the light one's meta."""
+    spec = _spec(light)
+    alt = str((spec["layout"].get("meta") or {}).get("alt", "")).strip()
+    if not alt:
+        raise ValueError(f"figure {name} has no alternative text")
+    return FrozenFigure(name, title or _TAGS.sub(" ", _title(spec)), alt, spec, _spec(dark))
+
+
+def _spec(figure: Any) -> dict[str, Any]:
+    raw = json.loads(figure.to_json())
+    return {"data": raw["data"], "layout": raw["layout"]}
+
+
+def _title(spec: Mapping[str, Any]) -> str:
+    title = spec["layout"].get("title") or {}
+    return str(title.get("text", ""))

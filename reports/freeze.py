@@ -1,0 +1,168 @@
+"""Freezing: results and their figures become one content-hashed document that nothing can change any more."""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from analysis.result import Result
+from data.errors import UserError
+from reports.canonical import canonical_json, content_hash
+from reports.figures import FrozenFigure, figures_of
+from reports.redact import Redaction, hide_amounts, hide_dollars, names_in, replace_names
+
+SCHEMA = 1
+SYNTHETIC_CODES = frozenset({"synthetic", "synthetic_data", "synthetic_example"})
+DrawFigures = Callable[[Result], Sequence[FrozenFigure]]
+
+
+class ReportError(UserError):
+    """A frozen report cannot be read, or its bytes are no longer those that were frozen."""
+
+
+@dataclass(frozen=True)
+class FreezeOptions:
+    """What the author chose. `names` are further host or team names to hide beside those in the tables."""
+
+    redaction: Redaction = field(default_factory=Redaction)
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class FrozenReport:
+    """A report. `hash` is the SHA-256 of the canonical JSON of `payload`; `created_at` is UTC."""
+
+    hash: str
+    created_at: datetime
+    payload: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def title(self) -> str:
+        """Title chosen by the author."""
+        return str(self.payload["title"])
+
+    @property
+    def answer(self) -> str:
+        """Answer line of the first result."""
+        return str(self.payload["sections"][0]["answer"])
+
+    @property
+    def sections(self) -> list[dict[str, Any]]:
+        """One section a result."""
+        return list(self.payload["sections"])
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether any result rests on generated example data."""
+        return bool(self.payload["synthetic"])
+
+    def to_json(self) -> str:
+        """Return the stored form."""
+        return canonical_json(
+            {"hash": self.hash, "created_at": self.created_at.isoformat(), "payload": self.payload}
+        )
+
+
+def freeze(
+    results: Sequence[Result],
+    title: str,
+    options: FreezeOptions | None = None,
+    *,
+    draw: DrawFigures = figures_of,
+    now: datetime | None = None,
+) -> FrozenReport:
+    """Freeze what is on screen. Equal content gives an equal hash; ValueError without a result."""
+    if not results:
+        raise ValueError("a report needs at least one result")
+    chosen = options or FreezeOptions()
+    sections = [_section(r, draw(r)) for r in results]
+    payload: dict[str, Any] = {
+        "schema": SCHEMA,
+        "title": " ".join(title.split()) or "Report",
+        "synthetic": any(w["code"] in SYNTHETIC_CODES for s in sections for w in s["warnings"]),
+        "redaction": chosen.redaction.to_dict(),
+        "sections": sections,
+        "versions": _versions(results),
+    }
+    payload = _redact(payload, chosen)
+    payload = json.loads(canonical_json(payload).encode("utf-8", "replace"))
+    return FrozenReport(content_hash(payload), now or datetime.now(UTC), payload)
+
+
+def folder(home: Path) -> Path:
+    """Return the folder of frozen reports in a home."""
+    return home / "reports"
+
+
+def save(report: FrozenReport, home: Path, render: Callable[[FrozenReport], str]) -> Path:
+    """Write `<hash>.json` and `<hash>.html`, each whole or not at all; return the HTML path.
+
+    Content that was frozen before keeps its first bytes: an open link never changes.
+    """
+    place = folder(home)
+    place.mkdir(parents=True, exist_ok=True)
+    page = place / f"{report.hash}.html"
+    if not page.exists():
+        _write(place / f"{report.hash}.json", report.to_json())
+        _write(page, render(report))
+    return page
+
+
+def load(home: Path, report_hash: str) -> FrozenReport:
+    """Read a report back; ReportError when it is missing or no longer hashes to its name."""
+    path = folder(home) / f"{report_hash}.json"
+    if not path.is_file():
+        raise ReportError("This report is not in the home", str(path), "Freeze it again.")
+    raw = json.loads(path.read_text(encoding="utf-8"))
+    payload = raw["payload"]
+    if content_hash(payload) != report_hash:
+        raise ReportError("The stored report was changed after it was frozen", str(path), "Freeze it again.")
+    return FrozenReport(report_hash, datetime.fromisoformat(raw["created_at"]), payload)
+
+
+def _section(result: Result, figures: Sequence[FrozenFigure]) -> dict[str, Any]:
+    raw: dict[str, Any] = json.loads(result.to_json())
+    raw["columns"] = {name: [str(c) for c in frame.columns] for name, frame in result.tables.items()}
+    raw["figures"] = [f.to_dict() for f in figures]
+    raw["hidden_figures"] = 0
+    return raw
+
+
+def _versions(results: Sequence[Result]) -> dict[str, str]:
+    """Return what pins the report; a key on which results differ lists every value."""
+    out: dict[str, str] = {}
+    for key in sorted({k for r in results for k in r.versions}):
+        values = dict.fromkeys(str(r.versions[key]) for r in results if r.versions.get(key) is not None)
+        out[key] = ", ".join(values)
+    return out
+
+
+def _redact(payload: dict[str, Any], options: FreezeOptions) -> dict[str, Any]:
+    out = payload
+    if options.redaction.names:
+        names = names_in(_rows(payload))
+        for number, name in enumerate(sorted(n for n in set(options.names) - set(names) if n), start=1):
+            names[name] = f"name {number}"
+        out = replace_names(out, names)
+    if options.redaction.dollars:
+        out = {**out, "sections": [hide_dollars(s) for s in out["sections"]]}
+        out["title"] = hide_amounts(str(out["title"]))
+    return out
+
+
+def _rows(payload: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    for section in payload["sections"]:
+        for rows in section["tables"].values():
+            yield from rows
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    with part.open("w", encoding="utf-8") as out:
+        out.write(text)
+        out.flush()
+        os.fsync(out.fileno())
+    part.replace(path)

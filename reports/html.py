@@ -1,0 +1,219 @@
+"""A frozen report as one HTML file: no request leaves it, no script but our two runs in it."""
+
+import base64
+import hashlib
+import html
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from analysis.result import Figure
+from charts.text import interval, quantity, unit_tail
+from reports.canonical import script_json
+from reports.freeze import FrozenReport
+from reports.redact import Redaction
+
+TEMPLATES = Path(__file__).parent / "templates"
+EXPIRY_MARK = "<!--ipd:link-->"
+SHOWN_ROWS = 100
+CSP_CLOSED = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_CSP_META = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]+)">')
+_CSP_REACH = 4_000
+_SMALLEST_PLAIN, _LARGEST_PLAIN = 1e-4, 1e15
+
+
+@dataclass(frozen=True)
+class Number:
+    """One headline number in words: value with unit, interval, what it counts, or what is missing."""
+
+    label: str
+    value: str
+    tail: str
+    interval: str
+    detail: str
+    formula: str
+    missing: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """The first rows of a table as text cells; `numeric` tells which columns are right-aligned."""
+
+    name: str
+    columns: list[str]
+    numeric: list[bool]
+    rows: list[list[str]]
+    total: int
+
+
+def render(report: FrozenReport) -> str:
+    """Return the page; it holds `EXPIRY_MARK` once, where a link says until when it opens."""
+    figures = [f for s in report.sections for f in s["figures"]]
+    boot = _template_text("report.js")
+    scripts = [plotly_js(), boot] if figures else []
+    page = _environment().get_template("report.html.j2")
+    text: str = page.render(
+        report=report,
+        sections=[_section(s) for s in report.sections],
+        csp=content_policy(scripts),
+        style=Markup(_template_text("report.css")),  # noqa: S704 - our own file
+        scripts=[Markup(s) for s in scripts],  # noqa: S704 - our own file and the Plotly wheel's
+        figures=Markup(script_json([{k: f[k] for k in ("light", "dark")} for f in figures])),  # noqa: S704 - escaped
+        hidden=Redaction(**report.payload["redaction"]).words(),
+        fine_print=_fine_print(report),
+        expiry_mark=Markup(EXPIRY_MARK),  # noqa: S704 - a constant
+        created=_moment(report.created_at),
+    )
+    return text
+
+
+def with_link_note(page: str, expires_at: datetime | None) -> str:
+    """Return the page with the sentence that says until when its link opens."""
+    until = f"This link opens until {_moment(expires_at)}." if expires_at else "This link has no expiry date."
+    return page.replace(EXPIRY_MARK, html.escape(until), 1)
+
+
+def policy_of(page: str) -> str:
+    """Return the content security policy that the page carries, for the HTTP header."""
+    found = _CSP_META.search(page, 0, _CSP_REACH)
+    return html.unescape(found.group(1)) if found else CSP_CLOSED
+
+
+def content_policy(scripts: list[str]) -> str:
+    """Return a policy that runs exactly these scripts and loads nothing.
+
+    `data:` and `blob:` images are what Plotly's PNG download needs.
+    """
+    hashes = " ".join(f"'sha256-{_digest(s)}'" for s in scripts) or "'none'"
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+@cache
+def plotly_js() -> str:
+    """Return the Plotly library of the installed wheel, about 4.8 MB."""
+    from plotly.offline import get_plotlyjs
+
+    return str(get_plotlyjs()).replace("</script", "<\\/script")
+
+
+@cache
+def _template_text(name: str) -> str:
+    return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+
+
+@cache
+def _digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _section(section: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "answer": section["answer"],
+        "figures": section["figures"],
+        "hidden_figures": section["hidden_figures"],
+        "numbers": [_number(f) for f in section["headline"]],
+        "tables": [
+            _table(name, rows, section["columns"].get(name, [])) for name, rows in section["tables"].items()
+        ],
+        "assumptions": [
+            {**a, "shown": _plain(a["value"]), "badge": _badge(str(a["status"]))}
+            for a in section["assumptions"]
+        ],
+        "warnings": section["warnings"],
+        "params": {k: _plain(v) for k, v in section["params"].items() if v not in (None, [], "")},
+    }
+
+
+def _number(raw: Mapping[str, Any]) -> Number:
+    figure = Figure(**raw)
+    known = figure.value is not None
+    detail = [f"{figure.boundary} boundary"] if figure.boundary else []
+    if figure.n is not None:
+        detail.append(f"n = {figure.n:,}")
+    return Number(
+        label=figure.label or figure.name.replace("_", " "),
+        value=quantity(figure.value, figure.unit) if known else "Not known",
+        tail=unit_tail(figure.unit) if known else "",
+        interval=interval(figure),
+        detail=" · ".join(detail),
+        formula=figure.formula,
+        missing="" if known else figure.missing or "",
+    )
+
+
+def _table(name: str, rows: list[Mapping[str, Any]], columns: list[str]) -> Table:
+    shown = rows[:SHOWN_ROWS]
+    numeric = [
+        any(isinstance(r.get(c), int | float) for r in shown)
+        and not any(isinstance(r.get(c), str) for r in shown)
+        for c in columns
+    ]
+    cells = [[_cell(row.get(c), c) for c in columns] for row in shown]
+    return Table(name.replace("_", " "), [c.replace("_", " ") for c in columns], numeric, cells, len(rows))
+
+
+def _cell(value: Any, column: str) -> str:
+    """Identifiers such as a step keep every digit; measured numbers show four."""
+    if isinstance(value, float) and not (
+        value.is_integer() and column in {"step", "attempt", "n", "k", "seed"}
+    ):
+        size = abs(value)
+        if size != 0 and not _SMALLEST_PLAIN <= size < _LARGEST_PLAIN:
+            return f"{value:.3e}"
+        return f"{value:,.{max(0, 3 - math.floor(math.log10(size))) if size else 0}f}"
+    return _plain(value)
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list):
+        return ", ".join(_plain(v) for v in value)
+    return str(value)
+
+
+def _badge(status: str) -> str:
+    return {"measured": "solid", "user": "user", "vendor_spec": "vendor"}.get(status, "assumed")
+
+
+def _fine_print(report: FrozenReport) -> list[tuple[str, str]]:
+    versions = dict(report.payload["versions"])
+    cutoff = versions.pop("data_cutoff", "")
+    names = {
+        "app": "App version",
+        "formulas": "Formulas",
+        "prices": "Price book",
+        "catalogue": "Catalogue",
+        "data_version": "Data version",
+    }
+    lines = [("Data up to", cutoff or "not dated by the files")]
+    lines += [(names.get(k, k.replace("_", " ")), v) for k, v in versions.items() if v]
+    return [*lines, ("Content hash (SHA-256)", report.hash)]
+
+
+def _moment(value: datetime | None) -> str:
+    return value.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC") if value else ""

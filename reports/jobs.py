@@ -1,0 +1,164 @@
+"""What the command line can ask for. The same functions run in its own process and inside the server."""
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from data.ingest import ingest_file
+from pydantic import ValidationError
+
+import analysis
+from analysis.result import Result
+from data.errors import UserError
+from data.queries.originals import sha256_and_name
+from data.queries.people import names
+from data.readers.base import Choices, Progress, no_progress
+from data.store import Store
+from reports.choices import choices_from
+from reports.freeze import FreezeOptions, FrozenReport, freeze, save
+from reports.html import render
+from reports.links import LinkBook, absolute, base_url, expiry
+from reports.redact import Redaction
+
+DEFAULT_QUESTION = "ledger"
+DEFAULT_TITLES = {DEFAULT_QUESTION: "Overview of all runs"}
+Command = Callable[[Store, Mapping[str, Any], Progress], dict[str, Any]]
+
+
+class QuestionError(UserError):
+    """A question or its parameters are not as the analysis takes them."""
+
+
+def run_command(
+    store: Store, command: str, arguments: Mapping[str, Any], progress: Progress = no_progress
+) -> dict[str, Any]:
+    """Run one command and return its JSON-ready answer; UserError when it is refused."""
+    found = COMMANDS.get(command)
+    if found is None:
+        raise UserError(
+            f"There is no command '{command}'", "command", f"Use one of {', '.join(sorted(COMMANDS))}."
+        )
+    answer: dict[str, Any] = json.loads(json.dumps(found(store, arguments, progress), default=str))
+    return answer
+
+
+def ingest(store: Store, path: Path, name: str, choices: Choices, progress: Progress) -> dict[str, Any]:
+    """Load one file and return its receipt."""
+    return dict(ingest_file(store, path, name, choices, progress).to_dict())
+
+
+def original(store: Store, upload_id: str) -> tuple[Path, str] | None:
+    """Return the kept bytes of an upload and its file name, None when there is no such upload."""
+    with store.view() as view:
+        found = sha256_and_name(view, upload_id)
+    if found is None:
+        return None
+    path = store.original(found[0])
+    return (path, found[1]) if path.is_file() else None
+
+
+def answer(store: Store, question: str, params: Mapping[str, Any]) -> Result:
+    """Answer one question on a pinned view; QuestionError names the parameter that is wrong."""
+    if question not in analysis.QUESTIONS:
+        known = ", ".join(sorted(analysis.QUESTIONS))
+        raise QuestionError(f"There is no question '{question}'", "question", f"Use one of {known}.")
+    try:
+        with store.view() as view:
+            return analysis.run(question, view, dict(params))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(p) for p in first["loc"]) or "params"
+        raise QuestionError(
+            f"The parameter {place} of '{question}' is refused: {first['msg']}",
+            place,
+            "Correct it, or leave it out.",
+        ) from error
+
+
+def freeze_question(store: Store, arguments: Mapping[str, Any]) -> tuple[FrozenReport, Path]:
+    """Answer a question, freeze the result in the home and return the report with its HTML file."""
+    question = arguments.get("question") or DEFAULT_QUESTION
+    result = answer(store, question, arguments.get("params") or {})
+    redaction = Redaction(bool(arguments.get("hide_dollars")), bool(arguments.get("hide_names")))
+    report = freeze(
+        [result], arguments.get("title") or _title(question, arguments), options(store, redaction)
+    )
+    return report, save(report, store.home, render)
+
+
+def options(store: Store, redaction: Redaction) -> FreezeOptions:
+    """Return the options of a freeze, with the names to hide when they are to be hidden."""
+    if not redaction.names:
+        return FreezeOptions(redaction)
+    with store.view() as view:
+        return FreezeOptions(redaction, names(view))
+
+
+def _import(store: Store, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    path = Path(str(arguments["path"]))
+    if not path.is_file():
+        raise UserError("There is no such file", str(arguments.get("name") or path), "Check the path.")
+    name = str(arguments.get("name") or path.name)
+    return ingest(store, path, name, choices_from(arguments.get("choices") or {}), progress)
+
+
+def _analyse(store: Store, arguments: Mapping[str, Any], _: Progress) -> dict[str, Any]:
+    result = answer(store, str(arguments["question"]), arguments.get("params") or {})
+    return dict(json.loads(result.to_json()))
+
+
+def _report(store: Store, arguments: Mapping[str, Any], _: Progress) -> dict[str, Any]:
+    report, path = freeze_question(store, arguments)
+    return {
+        "hash": report.hash,
+        "title": report.title,
+        "answer": report.answer,
+        "created_at": report.created_at.isoformat(timespec="seconds"),
+        "html": str(path),
+    }
+
+
+def _link_create(store: Store, arguments: Mapping[str, Any], _: Progress) -> dict[str, Any]:
+    span = expiry(str(arguments.get("expires") or "7d"))
+    report, _path = freeze_question(store, arguments)
+    new = LinkBook(store.home).create(
+        report.hash,
+        report.title,
+        expires_in=span,
+        question=report.sections[0]["analysis"],
+        params=json.dumps(report.sections[0]["params"], sort_keys=True),
+    )
+    expires = new.link.expires_at
+    return {
+        "path": new.path,
+        "expires_at": expires.isoformat(timespec="seconds") if expires else None,
+        "url": absolute(new.path) if base_url() else None,
+        "id": new.link.id,
+        "report": report.hash,
+    }
+
+
+def _link_list(store: Store, _arguments: Mapping[str, Any], _: Progress) -> dict[str, Any]:
+    return {"links": [link.to_dict() for link in LinkBook(store.home).all()]}
+
+
+def _link_revoke(store: Store, arguments: Mapping[str, Any], _: Progress) -> dict[str, Any]:
+    return LinkBook(store.home).revoke(str(arguments["link"]), datetime.now(UTC)).to_dict()
+
+
+def _title(question: str, arguments: Mapping[str, Any]) -> str:
+    if not arguments.get("params") and question in DEFAULT_TITLES:
+        return DEFAULT_TITLES[question]
+    return str(analysis.QUESTIONS[question].title)
+
+
+COMMANDS: dict[str, Command] = {
+    "import": _import,
+    "analyse": _analyse,
+    "report": _report,
+    "link create": _link_create,
+    "link list": _link_list,
+    "link revoke": _link_revoke,
+}

@@ -1,0 +1,152 @@
+"""What a reader of a shared report need not see: dollars, host and team names."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+HIDDEN_DOLLARS = "Hidden by the author of this report."
+_MONEY = re.compile(r"[-−]?\s?\$\s?\d[\d,.]*\s?[kMBT]?\b|\b\d[\d,.]*\s?[kMBT]?\s?USD\b|\bUSD\s?\d[\d,.]*")
+_MONEY_NAME = re.compile(r"(^|_)(usd|cost|price|dollars?|spend|billed|currency)(_|$)", re.IGNORECASE)
+_MONEY_UNIT = re.compile(r"usd|\$|dollar", re.IGNORECASE)
+_MONEY_TEXT = re.compile(r"\$|\busd\b|usd_per|dollar", re.IGNORECASE)
+_NAME_COLUMNS = {
+    "host": "host",
+    "team": "team",
+    "user_name": "user",
+    "user": "user",
+    "uuid": "GPU",
+    "cluster": "cluster",
+}
+_SHORTEST_NAME = 2
+
+
+@dataclass(frozen=True)
+class Redaction:
+    """What to hide: `dollars` (amounts, prices and every figure that shows them), `names` (hosts, teams)."""
+
+    dollars: bool = False
+    names: bool = False
+
+    def to_dict(self) -> dict[str, bool]:
+        """Return the JSON form that the report prints."""
+        return {"dollars": self.dollars, "names": self.names}
+
+    def words(self) -> str:
+        """Return what is hidden, in words; '' when nothing is."""
+        parts = ["dollar amounts"] * self.dollars + ["host, user and team names"] * self.names
+        return " and ".join(parts)
+
+
+def hide_dollars(section: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a section of a report payload without amounts of money.
+
+    Figures whose text mentions dollars go as a whole: their bar lengths would tell the amount.
+    """
+    out = dict(section)
+    out["answer"] = hide_amounts(str(section["answer"]))
+    out["headline"] = [_hide_headline(f) for f in section["headline"]]
+    out["tables"] = {name: _hide_columns(rows) for name, rows in section["tables"].items()}
+    out["columns"] = {
+        name: [c for c in columns if not _MONEY_NAME.search(c)]
+        for name, columns in section["columns"].items()
+    }
+    out["assumptions"] = [_hide_assumption(a) for a in section["assumptions"]]
+    out["warnings"] = [{**w, "text": hide_amounts(w["text"])} for w in section["warnings"]]
+    out["figures"] = [f for f in section["figures"] if not _mentions_money(f)]
+    out["hidden_figures"] = len(section["figures"]) - len(out["figures"])
+    out["params"] = {k: v for k, v in section["params"].items() if not _MONEY_NAME.search(k)}
+    return out
+
+
+def hide_amounts(text: str) -> str:
+    """Return a sentence with every amount of money replaced by `$…`."""
+    return _MONEY.sub("$…", text)
+
+
+def names_in(tables: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return name -> replacement for hosts, teams, users and clusters in table rows, numbered by order."""
+    seen: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    for row in tables:
+        for column, value in row.items():
+            kind = _NAME_COLUMNS.get(column)
+            if kind is None or not isinstance(value, str) or len(value) < _SHORTEST_NAME or value in seen:
+                continue
+            counts[kind] = counts.get(kind, 0) + 1
+            seen[value] = f"{kind} {counts[kind]}"
+    return seen
+
+
+def replace_names(value: Any, names: Mapping[str, str]) -> Any:
+    """Return a JSON value with every name replaced, longest first, in keys and texts alike."""
+    if not names:
+        return value
+    pattern = re.compile("|".join(re.escape(n) for n in sorted(names, key=len, reverse=True)))
+
+    def swap(text: str) -> str:
+        return pattern.sub(lambda found: names[found.group(0)], text)
+
+    return _walk(value, swap)
+
+
+def _walk(value: Any, swap: Any) -> Any:
+    if isinstance(value, str):
+        return swap(value)
+    if isinstance(value, Mapping):
+        if set(value) >= {"bdata", "dtype"}:
+            return value
+        return {swap(str(k)): _walk(v, swap) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_walk(v, swap) for v in value]
+    return value
+
+
+def _hide_headline(figure: Mapping[str, Any]) -> dict[str, Any]:
+    out = dict(figure)
+    if _MONEY_UNIT.search(str(figure["unit"])):
+        out |= {"value": None, "low": None, "high": None, "missing": HIDDEN_DOLLARS}
+    elif figure.get("missing"):
+        out["missing"] = hide_amounts(str(figure["missing"]))
+    return out
+
+
+def _hide_columns(rows: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {
+            k: None if _is_money_row(row, k) else hide_amounts(v) if isinstance(v, str) else v
+            for k, v in row.items()
+            if not _MONEY_NAME.search(k)
+        }
+        for row in rows
+    ]
+
+
+def _is_money_row(row: Mapping[str, Any], column: str) -> bool:
+    """Long tables name their unit in a column: its numbers are then money too."""
+    unit = row.get("unit")
+    return isinstance(unit, str) and bool(_MONEY_UNIT.search(unit)) and isinstance(row[column], int | float)
+
+
+def _hide_assumption(item: Mapping[str, Any]) -> dict[str, Any]:
+    out = {k: hide_amounts(v) if isinstance(v, str) else v for k, v in item.items()}
+    if _MONEY_UNIT.search(str(item["unit"])) or _MONEY_NAME.search(str(item["name"])):
+        out["value"] = None
+    return out
+
+
+def _mentions_money(figure: Mapping[str, Any]) -> bool:
+    return any(_MONEY_TEXT.search(text) for text in _texts(figure))
+
+
+def _texts(value: Any) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        if set(value) >= {"bdata", "dtype"}:
+            return
+        for key, item in value.items():
+            yield from _texts(item) if key != "tickformat" else ()
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)

@@ -1,0 +1,97 @@
+"""What the command line shows on a terminal: progress bars, receipts, refusals."""
+
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from reports.home import ask_progress
+
+LONGEST_BAR = 24
+POLL_SECONDS = 0.3
+DRAW_SECONDS = 0.1
+
+
+class Bar:
+    """A progress bar on standard error, only on a terminal."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.live = sys.stderr.isatty()
+        self.drawn = 0.0
+
+    def show(self, stage: str, done: int, total: int | None) -> None:
+        """Draw at most ten times a second."""
+        now = time.monotonic()
+        if not self.live or (now - self.drawn < DRAW_SECONDS and done != total):
+            return
+        self.drawn = now
+        filled = int(LONGEST_BAR * min(1.0, done / total)) if total else 0
+        bar = "█" * filled + "░" * (LONGEST_BAR - filled)
+        counts = f"{done:,} of {total:,}" if total else f"{done:,}"
+        line = f"{self.name[:30]}  {bar}  {stage}  {counts}"
+        print(
+            "\r\033[K" + line[: shutil.get_terminal_size().columns - 1], end="", file=sys.stderr, flush=True
+        )
+
+    def clear(self) -> None:
+        """Take the bar away."""
+        if self.live:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+class Watched:
+    """Show a server's progress with a job while the block runs."""
+
+    def __init__(self, bar: Bar | None, home: Path, job: str) -> None:
+        self.bar, self.home, self.job = bar, home, job
+        self.over = threading.Event()
+        self.thread: threading.Thread | None = None
+
+    def __enter__(self) -> None:
+        if self.bar and self.bar.live:
+            self.thread = threading.Thread(target=self._poll, daemon=True)
+            self.thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        if self.thread and self.bar:
+            self.thread.join()
+            self.bar.clear()
+
+    def _poll(self) -> None:
+        while not self.over.wait(POLL_SECONDS):
+            seen = ask_progress(self.home, self.job)
+            if seen and self.bar:
+                self.bar.show(seen["stage"], seen["done"], seen["total"])
+
+
+def print_receipt(receipt: Mapping[str, Any]) -> None:
+    """Print what became of a file."""
+    print(f"{receipt['file']}: {receipt['format']} (confidence {receipt['confidence']:.2f})")
+    if receipt["duplicate_of"]:
+        print(f"  already loaded as {receipt['duplicate_of']}; nothing was added")
+    counts = (receipt[k] for k in ("records", "stored", "quarantined", "ignored"))
+    print("  {} records = {} stored + {} set aside + {} ignored".format(*map(_count, counts)))
+    if receipt["runs"]:
+        steps = receipt["steps"]
+        print(f"  runs: {', '.join(map(str, receipt['runs']))}; steps {steps['first']} to {steps['last']}")
+    for text in receipt["warnings"]:
+        print(f"  ! {text}")
+    for missing in receipt["missing_for_cost"]:
+        print(f"  still needed for dollars: {missing}")
+
+
+def _count(value: Any) -> str:
+    return f"{sum(value.values()) if isinstance(value, Mapping) else value:,}"
+
+
+def sentence(error: Mapping[str, Any], file: str = "") -> str:
+    """Return a refusal as one line: what, where, remedy."""
+    place = f" ({error['where']})" if error.get("where") else ""
+    head = f"{file}: " if file and file not in str(error.get("where", "")) else ""
+    remedy = f" {error['remedy']}" if error.get("remedy") else ""
+    return f"{head}{str(error['what']).rstrip('.')}{place}.{remedy}"
