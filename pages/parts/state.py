@@ -1,6 +1,5 @@
 """What every page shares: the store, the common parameters, the theme, and the notices about the address."""
 
-import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from analysis.params import CommonParams
 from data.store import Store, get_store
 from data.view import View
 from pages.parts.urlcheck import UrlNotice, check_one
+from reports.home import home_path
 
 ROOT = Path(__file__).resolve().parents[2]
 Theme = Literal["light", "dark"]
@@ -33,14 +33,9 @@ class PageState:
         return self.store.view()
 
 
-def home() -> Path:
-    """Return the home directory: IPD_HOME, else `var/` beside the code."""
-    return Path(os.environ.get("IPD_HOME") or ROOT / "var").resolve()
-
-
 def open_store() -> Store:
     """Return the one store of this process for the home."""
-    return get_store(home())
+    return get_store(home_path())
 
 
 def theme() -> Theme:

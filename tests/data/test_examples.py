@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from data.catalogue import load_catalogue
-from data.examples.generate import MANIFEST, write_example
+from data.examples.write import MANIFEST, write_example
 
 RUNS = ("h100-sync", "gb200-sync", "gb200-async")
 
