@@ -1,0 +1,172 @@
+"""Hardware and prices: platforms side by side, quotes over time, claims, models and benchmarks."""
+
+import pandas as pd
+import streamlit as st
+
+from analysis import platforms as question
+from charts import platforms as charts
+from pages.parts.answer import show_answer
+from pages.parts.assumptions import show_how
+from pages.parts.compute import compute_or_stop
+from pages.parts.download import csv_button, show_chart
+from pages.parts.notices import show_warnings
+from pages.parts.spec_table import comparison_html
+from pages.parts.state import current, note, settle, url_choice
+from pages.parts.tables import column_config
+from pages.parts.urlcheck import UrlNotice, quote
+
+LEAD = (
+    "badge",
+    "statement",
+    "name",
+    "platform_id",
+    "field",
+    "kind",
+    "tier",
+    "provider",
+    "value",
+    "unit",
+    "parameter",
+)
+LABELS = {
+    "badge": "Basis",
+    "as_of": "Date",
+    "date": "Date",
+    "source_date": "Date",
+    "value": "Value",
+    "applies_to_phase": "Phase",
+    "n_tasks": "Tasks",
+    "params_total_b": "Parameters (billion)",
+    "params_active_b": "Active (billion)",
+    "kv_bytes_per_token_bf16": "KV cache (bytes a token)",
+}
+HIDDEN = {"preferred", "price_id", "status", "claim_id", "model_id", "quantity"}
+
+
+def search_rows(frame: pd.DataFrame, text: str) -> pd.DataFrame:
+    """Keep rows that hold every word of `text` in some cell."""
+    if not text.strip():
+        return frame
+    joined = frame.astype(str).agg(" ".join, axis=1).str.casefold()
+    keep = pd.Series(True, index=frame.index)
+    for word in text.casefold().split():
+        keep &= joined.str.contains(word, regex=False)
+    return frame[keep]
+
+
+def show_rows(frame: pd.DataFrame, name: str, text: str, noun: str) -> None:
+    """Draw the rows that match the search, or say that none does."""
+    rows = search_rows(frame, text)
+    if rows.empty:
+        st.info(f"None of the {len(frame)} {noun} holds all of these words.", icon=":material/search_off:")
+        return
+    order = [c for c in LEAD if c in rows.columns] + [c for c in rows.columns if c not in LEAD]
+    rows = rows[[c for c in order if c not in HIDDEN and rows[c].astype(str).str.strip().ne("").any()]]
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.caption(f"{len(rows)} of {len(frame)} {noun}")
+        csv_button(rows, f"{name}.csv", key=f"hw_csv_{name}")
+    st.dataframe(
+        rows,
+        hide_index=True,
+        key=f"hw_table_{name}",
+        column_config=column_config(rows, LABELS),
+        alt=f"Table of {len(rows)} {noun}, each with its basis and source",
+    )
+
+
+def compared(names: dict[str, str]) -> list[str]:
+    """Draw the platform picker, after naming what the address asks for in vain."""
+    asked = list(dict.fromkeys(v for v in st.query_params.get_all("hw_compare") if v))
+    known = [v for v in asked if v in names]
+    lost = [v for v in asked if v not in names]
+    if lost or len(known) > question.MOST:
+        why = (
+            f"platform {quote(lost)}, which the catalogue does not hold"
+            if lost
+            else f"{len(known)} platforms"
+        )
+        kept = known[: question.MOST] or list(question.DEFAULT)
+        note(
+            UrlNotice("hw_compare", f"The address asks for {why}; showing {quote([names[k] for k in kept])}.")
+        )
+        st.session_state["hw_compare"] = kept
+    picked: list[str] = st.multiselect(
+        "Platforms to compare",
+        list(names),
+        default=list(question.DEFAULT),
+        format_func=names.__getitem__,
+        max_selections=question.MOST,
+        key="hw_compare",
+        bind="query-params",
+        placeholder="Pick up to five platforms",
+        on_change=settle,
+        args=("hw_compare",),
+    )
+    return picked
+
+
+def show_prices(result: object, book_rows: pd.DataFrame, text: str) -> None:
+    """Quotes of one kind over time, then every row of the price book."""
+    kinds = [*question.rent_kinds(result.tables["prices"])]
+    if kinds:
+        default = state.common.price.partition(".")[0]
+        first = url_choice("hw_kind", kinds, default if default in kinds else kinds[0], "kind of price")
+        kind = st.segmented_control(
+            "Kind of price",
+            kinds,
+            default=first,
+            format_func=lambda k: charts.KIND_WORDS.get(k, k),
+            required=True,
+            key="hw_kind",
+            bind="query-params",
+            on_change=settle,
+            args=("hw_kind",),
+            help="List prices and three-year rents differ by a factor of two: they never share a chart.",
+        )
+        show_chart(charts.price_dots(result, state.theme, str(kind)), key="hw_price_dots")
+    show_rows(book_rows, "prices", text, "prices")
+
+
+state = current()
+with state.view() as view:
+    book = view.catalogue
+st.title("Hardware and prices", anchor=False)
+names = {p.platform_id: p.name for p in book.platforms()}
+slot = st.container()
+chosen = compared(names)
+result = compute_or_stop("platforms", {"compare": chosen})
+with slot:
+    show_answer(result)
+show_warnings(result)
+st.html(comparison_html(result.tables["comparison"], state.theme))
+with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+    st.caption(
+        "Hover or focus a badge for source, date and condition. Rates are dense, bandwidths one way. "
+        "Nothing here is a live quote."
+    )
+    csv_button(result.tables["comparison"], "platforms-comparison.csv", key="hw_csv_comparison")
+show_chart(charts.bars(result, state.theme), key="hw_bars")
+text = st.text_input(
+    "Search the catalogue",
+    key="hw_search",
+    bind="query-params",
+    placeholder="rubin nvfp4, lambda h100, gsm8k …",
+    icon=":material/search:",
+)
+tabs = st.tabs(["Prices", "Claims", "LLMs", "Benchmarks", "Cost parameters", "All facts"])
+with tabs[0]:
+    show_prices(result, question.prices_table(book), text)
+with tabs[1]:
+    st.caption(
+        "Statements somebody made, for scenarios only. Several describe one effect: do not multiply them."
+    )
+    show_rows(question.claims_table(book), "claims", text, "claims")
+with tabs[2]:
+    show_rows(question.llms_table(book), "llms", text, "models")
+with tabs[3]:
+    show_rows(question.benchmarks_table(book), "benchmarks", text, "benchmarks")
+with tabs[4]:
+    show_rows(question.tco_table(book), "tco", text, "cost parameters")
+with tabs[5]:
+    show_rows(question.facts_table(book), "facts", text, "facts")
+show_how([result], key="hardware")
