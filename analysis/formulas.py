@@ -71,6 +71,22 @@ _ALL = (
         "95 %: paired bootstrap over clusters of tasks, else Newcombe on the two totals",
     ),
     Formula(
+        "score",
+        "Score",
+        "passed / tasks, repeats and seeds of a checkpoint averaged",
+        "frac",
+        "none",
+        "95 %: Wilson with the number of tasks in the file, else in the catalogue",
+    ),
+    Formula(
+        "spent_by_then",
+        "Spent by then",
+        "earlier attempts inside the boundary + share of step seconds up to the evaluated step x cost of the attempt",
+        "usd",
+        "compute | campaign | full",
+        "as spend",
+    ),
+    Formula(
         "mdd",
         "Smallest detectable difference",
         "(z(0.975) + z(0.80)) x standard error of the difference",
@@ -119,7 +135,9 @@ _ALL = (
         "as spend",
     ),
     Formula("rollouts", "Rollouts", "sum of rollouts over steps", "count", "none", "exact"),
-    Formula("rollouts_per_s", "Rollouts per second", "sum of rollouts / sum of step_s", "1/s", "none", "exact"),
+    Formula(
+        "rollouts_per_s", "Rollouts per second", "sum of rollouts / sum of step_s", "1/s", "none", "exact"
+    ),
     Formula(
         "tok_per_s",
         "Generated tokens per second",
@@ -144,9 +162,7 @@ _ALL = (
         "none",
         "bounds: unknown time counted as 0 and as 1",
     ),
-    Formula(
-        "coverage", "Coverage", "known seconds / (known + unknown seconds)", "frac", "none", "exact"
-    ),
+    Formula("coverage", "Coverage", "known seconds / (known + unknown seconds)", "frac", "none", "exact"),
     Formula(
         "energy",
         "Energy at the GPU",

@@ -110,17 +110,19 @@ def _assume(choice: PriceChoice, names: tuple[str | None, str | None], sandbox: 
     )
 
 
-def _missing(
-    names: tuple[str | None, str | None], price: str, sandbox: bool, catalogue: Catalogue
-) -> Notice:
+def _missing(names: tuple[str | None, str | None], price: str, sandbox: bool, catalogue: Catalogue) -> Notice:
     platform, own = names
     if own is not None:
         return Notice("price_missing", f"Price '{own}' is not in the price book.", f"price_id {own}")
     if sandbox:
         where = platform or "sandbox pool"
-        return Notice("sandbox_unpriced", f"Sandbox cores on {where} have no price; left out of the dollars.", where)
+        return Notice(
+            "sandbox_unpriced", f"Sandbox cores on {where} have no price; left out of the dollars.", where
+        )
     if platform is None:
         return Notice(
-            "price_missing", "A pool names no platform, so it has no price. Name it in the run details.", "allocations"
+            "price_missing",
+            "A pool names no platform, so it has no price. Name it in the run details.",
+            "allocations",
         )
     return Notice("price_missing", catalogue.why_no_price(platform, *split_price(price)), platform)

@@ -83,7 +83,9 @@ def _usd_only(booked: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Notice, ...]]:
     foreign = booked[booked["currency"].str.upper() != "USD"]
     if len(foreign):
         names = ", ".join(sorted(foreign["currency"].unique()))
-        notices.append(Notice("currency_left_out", f"Cost rows in {names} are not converted and left out.", "costs"))
+        notices.append(
+            Notice("currency_left_out", f"Cost rows in {names} are not converted and left out.", "costs")
+        )
     gpu = booked[booked["bucket"] == "gpu"]
     if len(gpu):
         text = "Billed GPU rows are left out of the spend: allocations price the same hours."
@@ -130,7 +132,9 @@ def _goodput(allocations: pd.DataFrame, attempts: pd.DataFrame) -> pd.DataFrame:
     gpu = allocations[allocations["gpus"].fillna(0) > 0]
     steps = attempts[[*KEY, "step_s", "step_s_kept"]]
     joined = gpu.merge(steps, on=KEY, how="left")
-    joined["useful"] = joined["gpus"] * joined["step_s_kept"].where(joined["step_s"].notna()).astype("float64")
+    joined["useful"] = joined["gpus"] * joined["step_s_kept"].where(joined["step_s"].notna()).astype(
+        "float64"
+    )
     lost = joined["step_s"].notna() & joined["step_s_kept"].isna()
     joined["useful"] = joined["useful"].where(~lost, 0.0)
     joined["billed"] = joined["gpus"] * joined["seconds"]
@@ -141,7 +145,16 @@ def _goodput(allocations: pd.DataFrame, attempts: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_campaign(runs: pd.DataFrame, booked: pd.DataFrame, boundary: str) -> pd.DataFrame:
-    columns = ["gpu_hours", "core_hours", "usd", "usd_low", "usd_high", "usd_compute", "usd_campaign", "usd_full"]
+    columns = [
+        "gpu_hours",
+        "core_hours",
+        "usd",
+        "usd_low",
+        "usd_high",
+        "usd_compute",
+        "usd_campaign",
+        "usd_full",
+    ]
     columns += ["sandbox_usd", "lost_usd", "useful_gpu_s", "billed_gpu_s"]
     out = _sum(runs, "campaign", columns).rename_axis("campaign").reset_index()
     alone = booked[booked["run"].isna()].groupby("campaign")["amount"].sum()
@@ -161,7 +174,9 @@ def _lost(allocations: pd.DataFrame) -> pd.DataFrame:
     lost = allocations[allocations["kept_frac"] < 1].copy()
     lost["gpu_hours"] = lost["gpu_hours"] - lost["gpu_hours_kept"]
     lost["usd"] = lost["usd"] - lost["usd_kept"]
-    lost["cause"] = lost["cause"].where(lost["cause"].notna(), lost["status"]).fillna("not stated").astype(str)
+    lost["cause"] = (
+        lost["cause"].where(lost["cause"].notna(), lost["status"]).fillna("not stated").astype(str)
+    )
     grouped = lost.groupby([*KEY, "cause"], sort=True)[["gpu_hours", "usd"]]
     return grouped.sum(min_count=1).reset_index()
 
@@ -179,7 +194,9 @@ def _notices(allocations: pd.DataFrame, attempts: pd.DataFrame, runs: pd.DataFra
     for run in runs.loc[runs["gpu_hours_billed"].isna(), "run"]:
         known = allocations["run"].eq(run).any()
         lacking = "how long it held its GPUs, or how many" if known else "its pools (role, platform, GPUs)"
-        out.append(Notice("cost_unknown", f"{run} has no cost: fill in {lacking} in the run details.", str(run)))
+        out.append(
+            Notice("cost_unknown", f"{run} has no cost: fill in {lacking} in the run details.", str(run))
+        )
     unsplit = attempts[attempts["kept_frac"].isna()]
     for run in sorted(set(unsplit["run"])):
         text = (
@@ -188,6 +205,7 @@ def _notices(allocations: pd.DataFrame, attempts: pd.DataFrame, runs: pd.DataFra
         )
         out.append(Notice("lineage_unknown", text, str(run)))
     out.extend(
-        Notice("synthetic", f"{run} is synthetic example data.", str(run)) for run in runs.loc[runs["synthetic"], "run"]
+        Notice("synthetic", f"{run} is synthetic example data.", str(run))
+        for run in runs.loc[runs["synthetic"], "run"]
     )
     return out

@@ -51,7 +51,16 @@ class Home:
 
     def shuffle(self) -> None:
         """Turn the row order of every table around."""
-        for table in ("steps", "step_phases", "allocations", "attempts", "evals", "eval_tasks", "runs", "gpu_minutes"):
+        for table in (
+            "steps",
+            "step_phases",
+            "allocations",
+            "attempts",
+            "evals",
+            "eval_tasks",
+            "runs",
+            "gpu_minutes",
+        ):
             self.con.execute(f"CREATE TABLE turned AS SELECT * FROM {table} ORDER BY rowid DESC")
             self.con.execute(f"DELETE FROM {table}")
             self.con.execute(f"INSERT INTO {table} SELECT * FROM turned ORDER BY rowid")
@@ -76,7 +85,9 @@ def tiny_book(factor: float = 1.0) -> Catalogue:
         prices[key] = row
     for platform, (_, low, high) in pick.items():
         base = next(
-            p for p in prices.values() if (p.platform_id, p.kind, p.tier) == (platform, "reserved_3y", "neocloud")
+            p
+            for p in prices.values()
+            if (p.platform_id, p.kind, p.tier) == (platform, "reserved_3y", "neocloud")
         )
         for name, value in (("low", low), ("high", high)):
             row = dataclasses.replace(base, price_id=f"test-{platform}-{name}", tier="", value=value * factor)
@@ -86,11 +97,14 @@ def tiny_book(factor: float = 1.0) -> Catalogue:
 
 def steps(run: str, attempt: int, numbers: range, step_s: float, **more: Any) -> list[dict[str, Any]]:
     return [
-        {"run": run, "attempt": attempt, "step": n, "source": "verl_console", "step_s": step_s, **more} for n in numbers
+        {"run": run, "attempt": attempt, "step": n, "source": "verl_console", "step_s": step_s, **more}
+        for n in numbers
     ]
 
 
-def phases(run: str, attempt: int, numbers: range, seconds: dict[str, float], **more: Any) -> list[dict[str, Any]]:
+def phases(
+    run: str, attempt: int, numbers: range, seconds: dict[str, float], **more: Any
+) -> list[dict[str, Any]]:
     return [
         {
             "run": run, "attempt": attempt, "step": n, "phase": phase, "seconds": s,
@@ -101,7 +115,9 @@ def phases(run: str, attempt: int, numbers: range, seconds: dict[str, float], **
     ]  # fmt: skip
 
 
-def evaluation(name: str, run: str | None, attempt: int | None, step: int | None, score: float) -> dict[str, Any]:
+def evaluation(
+    name: str, run: str | None, attempt: int | None, step: int | None, score: float
+) -> dict[str, Any]:
     checkpoint = f"{run}@{step}" if run else name
     return {
         "eval_id": name, "checkpoint": checkpoint, "run": run, "attempt": attempt, "step": step,
@@ -126,7 +142,9 @@ def home() -> Iterator[Home]:
     home = Home()
     home.add("campaigns", {"campaign": "math", "shipped_checkpoint": "steady@300"})
     for run, mode in (("steady", "sync"), ("broken", "sync"), ("apart", "async")):
-        home.add("runs", {"run": run, "campaign": "math", "algorithm": "grpo", "mode": mode, "synthetic": False})
+        home.add(
+            "runs", {"run": run, "campaign": "math", "algorithm": "grpo", "mode": mode, "synthetic": False}
+        )
     _steady(home)
     _broken(home)
     _apart(home)
@@ -134,7 +152,9 @@ def home() -> Iterator[Home]:
     home.con.close()
 
 
-def _attempt(run: str, attempt: int, hours_from: float, seconds: float, status: str, **more: Any) -> dict[str, Any]:
+def _attempt(
+    run: str, attempt: int, hours_from: float, seconds: float, status: str, **more: Any
+) -> dict[str, Any]:
     start = T0 + timedelta(hours=hours_from)
     return {
         "run": run, "attempt": attempt, "started_at": start, "ended_at": start + timedelta(seconds=seconds),
@@ -142,7 +162,9 @@ def _attempt(run: str, attempt: int, hours_from: float, seconds: float, status: 
     }  # fmt: skip
 
 
-def pool(run: str, attempt: int, name: str, role: str, platform: str | None, seconds: float, **more: Any) -> dict:
+def pool(
+    run: str, attempt: int, name: str, role: str, platform: str | None, seconds: float, **more: Any
+) -> dict:
     return {
         "run": run, "attempt": attempt, "pool": name, "role": role, "platform": platform, "seconds": seconds,
         "seconds_basis": "clock", "source": "user", **more,
@@ -156,7 +178,10 @@ def _steady(home: Home) -> None:
     known |= {"groups_all_wrong": 1, "correct": 32, "throughput": 100.0, "len_mean": 1000, "len_max": 4000}
     home.add("steps", *steps("steady", 1, range(1, 301), 100.0, **known))
     home.add("step_phases", *phases("steady", 1, range(1, 301), {"rollout": 60.0, "train": 30.0}))
-    home.add("checkpoints", {"checkpoint": "steady@300", "run": "steady", "attempt": 1, "step": 300, "parent": "base"})
+    home.add(
+        "checkpoints",
+        {"checkpoint": "steady@300", "run": "steady", "attempt": 1, "step": 300, "parent": "base"},
+    )
     home.add("checkpoints", {"checkpoint": "base"})
     base = evaluation("base", None, None, None, 0.60)
     home.add("evals", base)
@@ -170,8 +195,14 @@ def _broken(home: Home) -> None:
     home.add("attempts", _attempt("broken", 2, 13, 7200, "completed", **resumed))
     for attempt, seconds in ((1, 3600), (2, 7200)):
         home.add("allocations", pool("broken", attempt, "all", "colocated", "b200-hgx", seconds, gpus=4))
-    home.add("steps", *steps("broken", 1, range(1, 7), 500.0, rollouts=32), *steps("broken", 2, range(5, 13), 600.0))
-    home.add("evals", evaluation("broken-0", "broken", 1, 0, 0.61), evaluation("broken-6", "broken", 1, 6, 0.63))
+    home.add(
+        "steps",
+        *steps("broken", 1, range(1, 7), 500.0, rollouts=32),
+        *steps("broken", 2, range(5, 13), 600.0),
+    )
+    home.add(
+        "evals", evaluation("broken-0", "broken", 1, 0, 0.61), evaluation("broken-6", "broken", 1, 6, 0.63)
+    )
     home.add("evals", evaluation("broken-12", "broken", 2, 12, 0.64))
 
 
@@ -181,7 +212,9 @@ def _apart(home: Home) -> None:
     home.add("allocations", pool("apart", 1, "rollout", "rollout", "h100-sxm", 1800, gpus=6))
     home.add("allocations", pool("apart", 1, "sandbox", "sandbox", "x86-reference", 1800, cores=10))
     home.add("steps", *steps("apart", 1, range(1, 11), 150.0, rollouts=16, tok_gen=20000))
-    home.add("step_phases", *phases("apart", 1, range(1, 11), {"train": 80.0, "weight_sync": 5.0}, pool="train"))
+    home.add(
+        "step_phases", *phases("apart", 1, range(1, 11), {"train": 80.0, "weight_sync": 5.0}, pool="train")
+    )
     wait = {"kind": "wait", "pool": "train"}
     home.add("step_phases", *phases("apart", 1, range(1, 11), {"rollout": 60.0}, **wait))
     home.add("step_phases", *phases("apart", 1, range(1, 11), {"rollout": 140.0}, pool="rollout"))

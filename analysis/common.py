@@ -1,0 +1,81 @@
+"""What every answer carries: versions, notices without repeats, and the words for a home with nothing in it."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from analysis.formulas import FORMULAS, FORMULAS_VERSION
+from analysis.params import CommonParams
+from analysis.result import Assumption, Figure, Notice, Result
+from data.version import APP_VERSION
+from data.view import View
+
+EMPTY = (
+    "Nothing is loaded yet: load the bundled example, or drop a training log on the Telemetry page, to see what "
+    "a run cost and what it bought."
+)
+NO_MATCH = "No run matches the chosen runs and platforms: clear a filter in the sidebar."
+
+
+def versions(view: View, price_ids: Iterable[str] = ()) -> dict[str, Any]:
+    """Everything that would have to be equal for the same call to give the same answer."""
+    cutoff = view.data_cutoff
+    return {
+        "app": APP_VERSION,
+        "formulas": FORMULAS_VERSION,
+        "prices": sorted(set(price_ids)),
+        "price_book": view.catalogue.price_book_date,
+        "catalogue": view.catalogue.version,
+        "data_version": view.data_version,
+        "data_cutoff": f"{cutoff.isoformat()}Z" if cutoff is not None else None,
+    }
+
+
+def figure(metric: str, value: float | None, **more: Any) -> Figure:
+    """A headline figure named after a formula, with that formula's text, label and unit unless given."""
+    known = FORMULAS[metric]
+    filled = {"label": known.name, "unit": known.unit, "formula": known.formula, **more}
+    number = None if value is None or pd.isna(value) else float(value)
+    for end in ("low", "high"):
+        if filled.get(end) is not None and pd.isna(filled[end]):
+            filled[end] = None
+    if number is None:
+        filled |= {"low": None, "high": None}
+        filled.setdefault("missing", "the data on hand does not say")
+    else:
+        filled["missing"] = None
+    return Figure(name=filled.pop("name", metric), value=number, **filled)
+
+
+def result(
+    question: str,
+    view: View,
+    params: CommonParams,
+    answer: str,
+    *,
+    headline: Iterable[Figure] = (),
+    tables: Mapping[str, pd.DataFrame] | None = None,
+    assumptions: Iterable[Assumption] = (),
+    notices: Iterable[Notice] = (),
+    prices: pd.DataFrame | None = None,
+) -> Result:
+    """Put an answer together; `prices` is a frame with a `price_id` column."""
+    ids = prices["price_id"].dropna().astype(str).unique() if prices is not None else ()
+    return Result(
+        analysis=question,
+        params=params.model_dump(mode="json"),
+        answer=answer,
+        headline=tuple(headline),
+        tables=dict(tables or {}),
+        assumptions=tuple(dict.fromkeys(assumptions)),
+        warnings=tuple(dict.fromkeys(notices)),
+        versions=versions(view, ids),
+    )
+
+
+def nothing(question: str, view: View, params: CommonParams, tables: Mapping[str, pd.DataFrame]) -> Result:
+    """The answer when no run is left: an empty home, or filters that match nothing."""
+    filtered = bool(params.runs or params.platforms)
+    code, text = ("no_match", NO_MATCH) if filtered else ("empty_home", EMPTY)
+    return result(question, view, params, text, tables=tables, notices=[Notice(code, text)])

@@ -1,0 +1,119 @@
+"""Did the money buy anything: before against after by benchmark, and what a point cost."""
+
+from typing import Any, ClassVar, Literal
+
+import pandas as pd
+
+from analysis.common import figure, nothing, result
+from analysis.evaluations import load_evaluations
+from analysis.headline import (
+    NO_BASELINE,
+    choose_gain,
+    choose_subject,
+    figures,
+    gain_notices,
+    sentence,
+    usd_per_point,
+)
+from analysis.pairs import COLUMNS, Gains, compare
+from analysis.params import CommonParams
+from analysis.result import Notice, Result
+from analysis.spend import Spend, compute_spend, filters_of
+from data.view import View
+
+POINT = ["usd", "usd_low", "usd_high", "usd_per_point", "usd_per_point_low", "usd_per_point_high"]
+
+
+class GainParams(CommonParams):
+    """`before`: the checkpoint the money started from, or the first one logged; `after`: last or best of a run."""
+
+    question: ClassVar[str] = "gain"
+    benchmark: str = ""
+    before: Literal["start", "first_logged"] = "start"
+    after: Literal["last", "best"] = "last"
+    seed: int = 20260301
+
+
+def compute(view: View, params: GainParams) -> Result:
+    """Tables: `gains` (a row a run and key; refused rows carry the reason), `verdicts` (counts by benchmark)."""
+    spend = compute_spend(view, params)
+    empty = pd.DataFrame(columns=[*COLUMNS, *POINT])
+    if spend.runs.empty:
+        return nothing("gain", view, params, {"gains": empty, "verdicts": _verdicts(empty)})
+    evals = load_evaluations(view, filters_of(params))
+    gains = compare(view, evals, params.before, params.after, params.benchmark, params.seed)
+    table = _priced(gains, spend, params)
+    subject = choose_subject(spend)
+    row, note = choose_gain(gains, evals, subject, shipped_of(spend, subject.campaign))
+    draws = gains.draws.get((row["run"], row["benchmark_id"], row["key"])) if row else None
+    point = usd_per_point(row, draws, subject.usd, subject.low, subject.high, params.seed)
+    headline = figures(params, subject, row, point)[:3]
+    if row is not None and row["mdd"] is not None and pd.notna(row["mdd"]):
+        headline.append(
+            figure("mdd", row["mdd"], n=int(row["n"]), label=f"Smallest detectable on {row['benchmark']}")
+        )
+    notices = [
+        *spend.notices,
+        *evals.notices,
+        *gains.notices,
+        *gain_notices(row, note, _without_start(spend, table)),
+    ]
+    return result(
+        "gain", view, params, sentence(params, subject, row, point[0], None), headline=headline,
+        tables={"gains": table, "verdicts": _verdicts(table)}, assumptions=[*spend.assumptions, *evals.assumptions],
+        notices=[*notices, *_best_of(params, table)], prices=spend.allocations,
+    )  # fmt: skip
+
+
+def shipped_of(spend: Spend, campaign: str) -> str:
+    """The checkpoint a campaign shipped, '' when it names none."""
+    found = spend.runs.loc[spend.runs["campaign"] == campaign, "shipped_checkpoint"].dropna()
+    return str(found.iloc[0]) if len(found) else ""
+
+
+def _priced(gains: Gains, spend: Spend, params: GainParams) -> pd.DataFrame:
+    table = gains.table.merge(spend.runs[["run", "usd", "usd_low", "usd_high"]], on="run", how="left")
+    found = []
+    for row in table.to_dict("records"):
+        draws = gains.draws.get((row["run"], row["benchmark_id"], row["key"]))
+        found.append(usd_per_point(row, draws, row["usd"], row["usd_low"], row["usd_high"], params.seed))
+    for place, name in enumerate(POINT[3:]):
+        table[name] = pd.Series([f[place] for f in found], index=table.index, dtype="float64")
+    for name in ("gain", "low", "high", "mdd", "n"):
+        table[name] = table[name].astype("float64")
+    return table.sort_values(["benchmark", "run", "key"], kind="stable").reset_index(drop=True)
+
+
+def _verdicts(table: pd.DataFrame) -> pd.DataFrame:
+    counts: dict[str, dict[str, Any]] = {}
+    for name, verdict, gain in table[["benchmark", "verdict", "gain"]].itertuples(index=False):
+        row = counts.setdefault(
+            name, {"benchmark": name, "better": 0, "worse": 0, "cannot_tell": 0, "refused": 0}
+        )
+        row["refused" if pd.isna(gain) else verdict.replace(" ", "_")] += 1
+    columns = ["benchmark", "better", "worse", "cannot_tell", "refused"]
+    return pd.DataFrame(list(counts.values()), columns=columns)
+
+
+def _without_start(spend: Spend, table: pd.DataFrame) -> list[str]:
+    """Runs that were evaluated but have nothing to compare with."""
+    none = table.groupby("run")["gain"].count() == 0
+    return [str(r) for r in spend.runs["run"] if bool(none.get(r, False))]
+
+
+def _best_of(params: GainParams, table: pd.DataFrame) -> list[Notice]:
+    if params.after != "best":
+        return []
+    many = table[(table["candidates"] > 1) & table["gain"].notna()]
+    return [
+        Notice(
+            "best_of_many",
+            f"{row.run}: best of {row.candidates:.0f} checkpoints on the same evaluation, which inflates the gain; "
+            "charge every candidate and confirm on a held-out benchmark.",
+            str(row.run),
+        )
+        for row in many.itertuples()
+    ]
+
+
+__all__ = ["NO_BASELINE", "GainParams", "compute", "shipped_of"]

@@ -1,0 +1,110 @@
+"""A row a run with what it cost, what it gained and on which platform generation."""
+
+import pandas as pd
+
+from analysis.headline import usd_per_point
+from analysis.pairs import Gains
+from analysis.spend import Spend
+from data.catalogue import Catalogue
+
+RUN_COLUMNS = [
+    "run", "campaign", "platforms", "generation", "gpu_hours", "usd", "usd_low", "usd_high", "steps", "rollouts",
+    "tok_gen", "benchmark", "key", "before_score", "after_score", "gain", "gain_low", "gain_high", "verdict", "reason",
+    "usd_per_point", "usd_per_point_low", "usd_per_point_high", "synthetic",
+]  # fmt: skip
+
+
+def platforms_of(spend: Spend, catalogue: Catalogue) -> pd.DataFrame:
+    """Index run: `platforms` (list of GPU platform ids) and `generation` (families joined, '' when unknown)."""
+    gpu = spend.allocations[~spend.allocations["sandbox"] & spend.allocations["platform"].notna()]
+    names = gpu.groupby("run")["platform"].agg(lambda s: sorted(set(s)))
+    known = {name: catalogue.platform(name) for name in gpu["platform"].unique()}
+    family = {name: p.family if p else name for name, p in known.items()}
+    generation = names.map(lambda ids: " + ".join(dict.fromkeys(family[i] for i in ids)))
+    out = pd.DataFrame({"platforms": names, "generation": generation}).reindex(spend.runs["run"])
+    out["platforms"] = [v if isinstance(v, list) else [] for v in out["platforms"]]
+    out["generation"] = out["generation"].astype(object).where(out["generation"].notna(), "")
+    return out
+
+
+def lineage_sums(spend: Spend) -> pd.DataFrame:
+    """Index run: attempts, steps, rollouts and generated tokens on the surviving lineage.
+
+    A run none of whose attempts survived is counted whole (`survived` false): its money bought those.
+    """
+    rows = spend.attempts.copy()
+    alive = rows.groupby("run")["steps_kept"].transform("sum") > 0
+    for name in ("steps", "rollouts", "tok_gen", "step_s"):
+        rows[name] = rows[f"{name}_kept"].where(alive, rows[name]).astype("float64")
+    grouped = rows.groupby("run", sort=True)
+    out = grouped[["steps", "rollouts", "tok_gen", "step_s"]].sum(min_count=1)
+    out["attempts"] = grouped.size()
+    out["survived"] = alive.groupby(rows["run"]).any()
+    return out
+
+
+def headline_gains(gains: Gains) -> pd.DataFrame:
+    """One row a run: its gain on the benchmark that most runs share, a usable comparison before a refused one."""
+    table = gains.table
+    if table.empty:
+        return table
+    usable = table["gain"].notna()
+    counts = table[usable].groupby("benchmark_id")["run"].nunique()
+    rank = table["benchmark_id"].map(counts).fillna(0)
+    rows = table.assign(usable=usable, rank=rank)
+    rows = rows.sort_values(
+        ["run", "usable", "rank", "benchmark_id", "key"],
+        ascending=[True, False, False, True, True],
+        kind="stable",
+    )
+    return rows.drop_duplicates("run").drop(columns=["usable", "rank"])
+
+
+def gain_rows(spend: Spend, gains: Gains, seed: int, catalogue: Catalogue) -> pd.DataFrame:
+    """Table RUN_COLUMNS: every picked run, with its gain where there is one."""
+    out = spend.runs.merge(platforms_of(spend, catalogue), left_on="run", right_index=True, how="left")
+    out = out.merge(lineage_sums(spend), left_on="run", right_index=True, how="left")
+    best = headline_gains(gains).rename(columns={"low": "gain_low", "high": "gain_high"})
+    columns = [
+        "benchmark",
+        "benchmark_id",
+        "key",
+        "before_score",
+        "after_score",
+        "gain",
+        "gain_low",
+        "gain_high",
+    ]
+    columns += ["verdict", "reason"]
+    out = out.merge(best[["run", *columns]], on="run", how="left")
+    found = [_point(row, gains, seed) for row in out.to_dict("records")]
+    for place, name in enumerate(("usd_per_point", "usd_per_point_low", "usd_per_point_high")):
+        out[name] = pd.Series([f[place] for f in found], index=out.index, dtype="float64")
+    for name in ("gain", "gain_low", "gain_high"):
+        out[name] = out[name].astype("float64")
+    return out[RUN_COLUMNS]
+
+
+def _point(row: dict, gains: Gains, seed: int) -> tuple[float | None, float | None, float | None, str]:
+    draws = gains.draws.get((row["run"], row["benchmark_id"], row["key"]))
+    has = pd.notna(row["gain"])
+    return usd_per_point(row if has else None, draws, row["usd"], row["usd_low"], row["usd_high"], seed)
+
+
+def generations_of(runs: pd.DataFrame) -> pd.DataFrame:
+    """Sums by platform generation: runs, GPU-hours, dollars (null when one is missing), rollouts, $ per rollout."""
+    rows = runs.assign(generation=runs["generation"].where(runs["generation"] != "", "platform not named"))
+    grouped = rows.groupby("generation", sort=True)
+    out = grouped.agg(
+        runs=("run", "size"),
+        gpu_hours=("gpu_hours", lambda s: s.sum(skipna=False)),
+        usd=("usd", lambda s: s.sum(skipna=False)),
+        usd_low=("usd_low", lambda s: s.sum(skipna=False)),
+        usd_high=("usd_high", lambda s: s.sum(skipna=False)),
+        steps=("steps", "sum"),
+        rollouts=("rollouts", lambda s: s.sum(skipna=False)),
+        better=("verdict", lambda s: int((s == "better").sum())),
+        best_usd_per_point=("usd_per_point", "min"),
+    ).reset_index()
+    out["usd_per_rollout"] = (out["usd"] / out["rollouts"]).where(out["rollouts"] > 0)
+    return out

@@ -1,0 +1,214 @@
+"""The sentence and the four figures: what a campaign cost, what it gained, and dollars per point."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from analysis.common import figure
+from analysis.evaluations import Evaluations
+from analysis.pairs import CANNOT_TELL, NOT_DISTINGUISHABLE, Floats, Gains
+from analysis.params import CommonParams
+from analysis.result import Figure, Notice
+from analysis.spend import Spend
+from analysis.words import money, percent, plus_minus, price_words
+from models.draws import money_draws
+from models.stats import ratio_by_draws
+
+NO_BASELINE = (
+    "no evaluation of the checkpoint the money started from; upload one, or compare with the first logged"
+)
+
+
+@dataclass(frozen=True)
+class Money:
+    """Cost of what the headline is about, at the asked boundary; usd None when a price or a time is missing."""
+
+    subject: str
+    campaign: str
+    usd: float | None
+    low: float | None
+    high: float | None
+    goodput_frac: float | None
+    at_least: bool
+    missing: str
+    runs: tuple[str, ...]
+
+
+def choose_subject(spend: Spend) -> Money:
+    """The campaign with the greatest spend among the picked runs, or the only run when it has no campaign."""
+    table = spend.campaigns.sort_values(
+        ["usd", "gpu_hours", "campaign"], ascending=[False, False, True], kind="stable"
+    )
+    row = table.iloc[0]
+    mine = spend.runs[spend.runs["campaign"] == row["campaign"]]
+    names = tuple(str(r) for r in mine["run"])
+    subject = f"Campaign {row['campaign']}" if row["campaign"] else _loose(names)
+    known = pd.notna(row["usd"])
+    return Money(
+        subject=subject,
+        campaign=str(row["campaign"]),
+        usd=float(row["usd"]) if known else None,
+        low=float(row["usd_low"]) if known else None,
+        high=float(row["usd_high"]) if known else None,
+        goodput_frac=float(row["goodput_frac"]) if pd.notna(row["goodput_frac"]) else None,
+        at_least=not bool(mine["clock"].fillna(False).all()),
+        missing="" if known else why_no_usd(spend, mine),
+        runs=names,
+    )
+
+
+def _loose(names: tuple[str, ...]) -> str:
+    return f"Run {names[0]}" if len(names) == 1 else f"The {len(names)} runs without a campaign"
+
+
+def why_no_usd(spend: Spend, runs: pd.DataFrame) -> str:
+    """Sentence for a missing dollar figure: the runs it is missing for, and the first reason."""
+    lacking = [str(r) for r in runs.loc[runs["usd"].isna(), "run"]]
+    mine = spend.allocations[spend.allocations["run"].isin(lacking)]
+    platforms = set(mine.loc[mine["usd_per_h"].isna(), "platform"].dropna())
+    for notice in spend.notices:
+        if notice.code == "cost_unknown" and notice.where in lacking:
+            return notice.text
+        elsewhere = notice.where == "allocations" or notice.where.startswith("price_id")
+        if notice.code == "price_missing" and (notice.where in platforms or elsewhere):
+            return notice.text
+    return f"{', '.join(lacking[:3])}: pools or prices are missing; fill them in the run details."
+
+
+def choose_gain(
+    gains: Gains, evals: Evaluations, money_: Money, shipped: str
+) -> tuple[dict[str, Any] | None, str]:
+    """The gain the headline quotes and a note when it was picked from several candidates.
+
+    The shipped checkpoint when the campaign names one, else the run with the highest score.
+    """
+    table = gains.table[gains.table["run"].isin(money_.runs)]
+    usable = table[table["gain"].notna()]
+    if usable.empty:
+        return (None if table.empty else dict(table.iloc[0])), ""
+    counts = usable.groupby("benchmark_id")["run"].nunique().sort_index()
+    usable = usable[usable["benchmark_id"] == counts.sort_values(ascending=False, kind="stable").index[0]]
+    exact = usable[usable["after"] == shipped]
+    owners = set(evals.frame.loc[evals.frame["checkpoint"] == shipped, "for_run"])
+    for found in (exact, usable[usable["run"].isin(owners)] if shipped else exact):
+        if len(found):
+            return dict(found.sort_values("key", kind="stable").iloc[0]), ""
+    best = usable.sort_values(["after_score", "run", "key"], ascending=[False, True, True], kind="stable")
+    note = ""
+    if best["run"].nunique() > 1:
+        note = (
+            f"The best of {best['run'].nunique()} runs is quoted: no shipped checkpoint is named, and picking the "
+            "highest score inflates the gain."
+        )
+    return dict(best.iloc[0]), note
+
+
+def usd_per_point(
+    row: dict[str, Any] | None,
+    draws: Floats | None,
+    usd: float | None,
+    low: float | None,
+    high: float | None,
+    seed: int,
+) -> tuple[float | None, float | None, float | None, str]:
+    """(value, low, high, missing) of spend / gain in points, 95 % by joint draws; refused when the gain may be 0."""
+    if row is None or row.get("gain") is None or pd.isna(row["gain"]):
+        return None, None, None, str(row["reason"]) if row else "no evaluation"
+    if row["verdict"] == "worse":
+        return None, None, None, "the score fell, so no point was bought"
+    if row["verdict"] == CANNOT_TELL or draws is None:
+        return None, None, None, str(row["reason"] or NOT_DISTINGUISHABLE)
+    if usd is None or low is None or high is None or pd.isna(usd) or not low > 0:
+        return None, None, None, "the spend is not known"
+    ratio = ratio_by_draws(draws, money_draws(usd, low, high, len(draws), seed + 1))
+    if ratio.low is None or ratio.high is None:
+        return None, None, None, NOT_DISTINGUISHABLE
+    return usd / float(row["gain"]), 1 / ratio.high, 1 / ratio.low, ""
+
+
+def figures(
+    params: CommonParams,
+    spent: Money,
+    row: dict[str, Any] | None,
+    point: tuple[float | None, float | None, float | None, str],
+) -> list[Figure]:
+    """Spend, gain, dollars per point, goodput."""
+    gain = row if row is not None and row.get("gain") is not None and pd.notna(row["gain"]) else None
+    unit = (
+        {"label": f"Gain on {gain['benchmark']}", "n": int(gain["n"]) if pd.notna(gain["n"]) else None}
+        if gain
+        else {}
+    )
+    if gain and gain["unit"] != "points":
+        unit["unit"] = gain["unit"]
+    no_gain = NO_BASELINE if row is None or not row["reason"] else str(row["reason"])
+    return [
+        figure(
+            "spend", spent.usd, low=spent.low, high=spent.high, interval="quote_range", boundary=params.boundary,
+            missing=spent.missing,
+        ),
+        figure(
+            "gain", gain["gain"] if gain else None, low=gain["low"] if gain else None,
+            high=gain["high"] if gain else None, interval="ci95", missing=no_gain, **unit,
+        ),
+        figure(
+            "usd_per_point", point[0], low=point[1], high=point[2], interval="ci95", boundary=params.boundary,
+            missing=point[3],
+        ),
+        figure(
+            "goodput", spent.goodput_frac, low=0.0 if spent.at_least else None,
+            high=spent.goodput_frac if spent.at_least else None, interval="bounds" if spent.at_least else "exact",
+            missing="step times or allocated time are missing",
+        ),
+    ]  # fmt: skip
+
+
+def sentence(
+    params: CommonParams,
+    spent: Money,
+    row: dict[str, Any] | None,
+    point: float | None,
+    waste_frac: float | None,
+) -> str:
+    """The answer line."""
+    head = f"{spent.subject} has no dollar figure yet"
+    if spent.usd is not None:
+        least = "at least " if spent.at_least else ""
+        head = f"{spent.subject} cost {least}{money(spent.usd)} {price_words(params.price, params.boundary)}"
+    text = f"{head} and {_gain_words(row)}"
+    if point is not None:
+        text += f": {money(point)} per point"
+    if spent.usd is None:
+        text += f". {spent.missing.rstrip('.')}"
+    elif waste_frac is not None and waste_frac > 0:
+        text += f"; {percent(waste_frac)} of the money went to waiting and failed attempts"
+    return text + "."
+
+
+def _gain_words(row: dict[str, Any] | None) -> str:
+    if row is None or row.get("gain") is None or pd.isna(row["gain"]):
+        reason = str(row["reason"]) if row is not None and row["reason"] else NO_BASELINE
+        return f"what it gained is not known: {reason.rstrip('.')}"
+    where = f"on {row['benchmark']}"
+    if row["before_label"] != "start":
+        where += " since the first logged evaluation"
+    if row["low"] is None or pd.isna(row["low"]):
+        return (
+            f"moved by {row['gain']:+.3g} {row['unit']} {where}, without an interval because {row['reason']}"
+        )
+    span = plus_minus(row["gain"], row["low"], row["high"])
+    if row["verdict"] == "better":
+        return f"gained {span} points {where}"
+    if row["verdict"] == "worse":
+        return f"lost {plus_minus(-row['gain'], -row['high'], -row['low'])} points {where}"
+    return f"moved by {span} points {where}, {NOT_DISTINGUISHABLE}"
+
+
+def gain_notices(row: dict[str, Any] | None, note: str, missing_runs: list[str]) -> list[Notice]:
+    """Warnings about the headline's comparison."""
+    out = []
+    if note:
+        out.append(Notice("best_of_many", note, str(row["run"]) if row else ""))
+    out.extend(Notice("no_baseline", f"{run}: {NO_BASELINE}.", run) for run in missing_runs)
+    return out
