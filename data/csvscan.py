@@ -70,8 +70,9 @@ def scan_relation(path: Path, layout: CsvLayout) -> str:
     return (
         f"(select null::bigint as line, * from read_csv({_text(str(path))}, auto_detect=false, header=false, "
         f"skip={layout.first_data_line - 1}, delim={_text(layout.delimiter)}, quote='', escape='', "
-        f"comment='', new_line='\\n', nullstr='{NEVER}', columns={{{columns}}}, store_rejects=true, rejects_limit=0, "
-        f"rejects_table='csv_rejects', rejects_scan='csv_reject_scans') where not ({repeat}))"
+        f"comment='', new_line='\\n', nullstr='{NEVER}', columns={{{columns}}}, "
+        f"store_rejects=true, rejects_limit=0, rejects_table='csv_rejects', "
+        f"rejects_scan='csv_reject_scans') where not ({repeat}))"
     )
 
 
