@@ -3,6 +3,7 @@
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,14 @@ from data.store import Store, get_store
 from reports import jobs
 from reports.console import console_routes
 from reports.home import ServerNote, home_path, remove_note, write_note
-from reports.middleware import SecurityHeaders, TrustedHosts, check_address, open_to_all, trusted_hosts
+from reports.middleware import (
+    OpenAddressError,
+    SecurityHeaders,
+    TrustedHosts,
+    check_address,
+    open_to_all,
+    trusted_hosts,
+)
 from reports.receive import Uploads
 from reports.serve import report_routes
 
@@ -79,7 +87,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
 def load_example_once(store: Store) -> None:
     """Load the bundled example into a home that nobody has used yet."""
     if store.workspace.last_decision_id() == 0:
-        from data.examples.generate import load_example
+        from data.examples.load import load_example
 
         load_example(store)
 
@@ -100,7 +108,14 @@ def preflight() -> bool:
 
 def _signs_in() -> bool:
     secrets_singleton.load_if_toml_exists()
-    return "auth" in secrets_singleton
+    wanted = "auth" in secrets_singleton
+    if wanted and find_spec("authlib") is None:
+        raise OpenAddressError(
+            "Sign-in is configured but its library is missing",
+            "[auth] in secrets.toml",
+            "Install streamlit[auth].",
+        )
+    return wanted
 
 
 def _spool() -> Path:

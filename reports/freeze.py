@@ -6,13 +6,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analysis.result import Result
 from data.errors import UserError
+from data.queries.people import names
 from reports.canonical import canonical_json, content_hash
 from reports.figures import FrozenFigure, figures_of
 from reports.redact import Redaction, hide_amounts, hide_dollars, names_in, replace_names
+
+if TYPE_CHECKING:
+    from data.store import Store
 
 SCHEMA = 1
 SYNTHETIC_CODES = frozenset({"synthetic", "synthetic_data", "synthetic_example"})
@@ -69,7 +73,7 @@ class FrozenReport:
 def freeze(
     results: Sequence[Result],
     title: str,
-    options: FreezeOptions | None = None,
+    chosen: FreezeOptions | None = None,
     *,
     draw: DrawFigures = figures_of,
     now: datetime | None = None,
@@ -77,19 +81,27 @@ def freeze(
     """Freeze what is on screen. Equal content gives an equal hash; ValueError without a result."""
     if not results:
         raise ValueError("a report needs at least one result")
-    chosen = options or FreezeOptions()
+    wanted = chosen or FreezeOptions()
     sections = [_section(r, draw(r)) for r in results]
     payload: dict[str, Any] = {
         "schema": SCHEMA,
         "title": " ".join(title.split()) or "Report",
         "synthetic": any(w["code"] in SYNTHETIC_CODES for s in sections for w in s["warnings"]),
-        "redaction": chosen.redaction.to_dict(),
+        "redaction": wanted.redaction.to_dict(),
         "sections": sections,
         "versions": _versions(results),
     }
-    payload = _redact(payload, chosen)
+    payload = _redact(payload, wanted)
     payload = json.loads(canonical_json(payload).encode("utf-8", "replace"))
     return FrozenReport(content_hash(payload), now or datetime.now(UTC), payload)
+
+
+def options(store: "Store", redaction: Redaction) -> FreezeOptions:
+    """Return the options of a freeze, with the names that the home knows when names are to be hidden."""
+    if not redaction.names:
+        return FreezeOptions(redaction)
+    with store.view() as view:
+        return FreezeOptions(redaction, names(view))
 
 
 def folder(home: Path) -> Path:
@@ -140,14 +152,14 @@ def _versions(results: Sequence[Result]) -> dict[str, str]:
     return out
 
 
-def _redact(payload: dict[str, Any], options: FreezeOptions) -> dict[str, Any]:
+def _redact(payload: dict[str, Any], wanted: FreezeOptions) -> dict[str, Any]:
     out = payload
-    if options.redaction.names:
-        names = names_in(_rows(payload))
-        for number, name in enumerate(sorted(n for n in set(options.names) - set(names) if n), start=1):
-            names[name] = f"name {number}"
-        out = replace_names(out, names)
-    if options.redaction.dollars:
+    if wanted.redaction.names:
+        hidden = names_in(_rows(payload))
+        for number, name in enumerate(sorted(set(wanted.names) - set(hidden)), start=1):
+            hidden[name] = f"name {number}"
+        out = replace_names(out, hidden)
+    if wanted.redaction.dollars:
         out = {**out, "sections": [hide_dollars(s) for s in out["sections"]]}
         out["title"] = hide_amounts(str(out["title"]))
     return out

@@ -167,7 +167,7 @@ def _table(name: str, rows: list[Mapping[str, Any]], columns: list[str]) -> Tabl
         for c in columns
     ]
     cells = [[_cell(row.get(c), c) for c in columns] for row in shown]
-    return Table(name.replace("_", " "), [c.replace("_", " ") for c in columns], numeric, cells, len(rows))
+    return Table(name.replace("_", " "), [_heading(c) for c in columns], numeric, cells, len(rows))
 
 
 def _cell(value: Any, column: str) -> str:
@@ -180,6 +180,19 @@ def _cell(value: Any, column: str) -> str:
             return f"{value:.3e}"
         return f"{value:,.{max(0, 3 - math.floor(math.log10(size))) if size else 0}f}"
     return _plain(value)
+
+
+def _measure(value: Any, unit: str) -> str:
+    """Return an assumption with its unit as people write it; None is a hidden or unpublished value."""
+    if value is None:
+        return "not shown"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{quantity(float(value), unit)} {unit_tail(unit)}".strip()
+    return f"{_plain(value)} {unit}".strip()
+
+
+def _heading(column: str) -> str:
+    return column.replace("_", " ").replace("usd", "USD").replace("gpu", "GPU")
 
 
 def _plain(value: Any) -> str:

@@ -13,11 +13,10 @@ import analysis
 from analysis.result import Result
 from data.errors import UserError
 from data.queries.originals import sha256_and_name
-from data.queries.people import names
 from data.readers.base import Choices, Progress, no_progress
 from data.store import Store
 from reports.choices import choices_from
-from reports.freeze import FreezeOptions, FrozenReport, freeze, save
+from reports.freeze import FrozenReport, freeze, options, save
 from reports.html import render
 from reports.links import LinkBook, absolute, base_url, expiry
 from reports.redact import Redaction
@@ -88,14 +87,6 @@ def freeze_question(store: Store, arguments: Mapping[str, Any]) -> tuple[FrozenR
     return report, save(report, store.home, render)
 
 
-def options(store: Store, redaction: Redaction) -> FreezeOptions:
-    """Return the options of a freeze, with the names to hide when they are to be hidden."""
-    if not redaction.names:
-        return FreezeOptions(redaction)
-    with store.view() as view:
-        return FreezeOptions(redaction, names(view))
-
-
 def _import(store: Store, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     path = Path(str(arguments["path"]))
     if not path.is_file():
@@ -128,7 +119,7 @@ def _link_create(store: Store, arguments: Mapping[str, Any], _: Progress) -> dic
         report.title,
         expires_in=span,
         question=report.sections[0]["analysis"],
-        params=json.dumps(report.sections[0]["params"], sort_keys=True),
+        params=report.sections[0]["params"],
     )
     expires = new.link.expires_at
     return {

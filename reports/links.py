@@ -2,10 +2,12 @@
 
 import hashlib
 import ipaddress
+import json
 import os
 import re
 import secrets
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -96,7 +98,7 @@ class LinkBook:
         *,
         expires_in: timedelta | None = DEFAULT_EXPIRY,
         question: str = "",
-        params: str = "{}",
+        params: Mapping[str, Any] | None = None,
         now: datetime | None = None,
     ) -> NewLink:
         """Make a link to a frozen report; LinkError unless it expires in 1 h to 90 d or never (None)."""
@@ -112,7 +114,7 @@ class LinkBook:
             _text(made),
             _text(made + expires_in) if expires_in else None,
             question,
-            params,
+            json.dumps(dict(params or {}), sort_keys=True, default=str),
         )
         with self._workspace.connect() as db:
             number = db.execute(

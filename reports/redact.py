@@ -1,12 +1,13 @@
 """What a reader of a shared report need not see: dollars, host and team names."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 HIDDEN_DOLLARS = "Hidden by the author of this report."
-_MONEY = re.compile(r"[-−]?\s?\$\s?\d[\d,.]*\s?[kMBT]?\b|\b\d[\d,.]*\s?[kMBT]?\s?USD\b|\bUSD\s?\d[\d,.]*")
+_AMOUNT = r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?\s?[kMBT]?\b"
+_MONEY = re.compile(rf"(?:[-−]\s?)?\$\s?{_AMOUNT}|\b{_AMOUNT}\s?USD\b|\bUSD\s?{_AMOUNT}")
 _MONEY_NAME = re.compile(r"(^|_)(usd|cost|price|dollars?|spend|billed|currency)(_|$)", re.IGNORECASE)
 _MONEY_UNIT = re.compile(r"usd|\$|dollar", re.IGNORECASE)
 _MONEY_TEXT = re.compile(r"\$|\busd\b|usd_per|dollar", re.IGNORECASE)
@@ -19,6 +20,11 @@ _NAME_COLUMNS = {
     "cluster": "cluster",
 }
 _SHORTEST_NAME = 2
+_PACKED = {"bdata", "dtype"}
+_RESULT_SETTINGS = {"analysis", "unit", "interval", "boundary", "status", "code", "versions", "redaction"}
+_PLOTLY_SETTINGS = {"type", "mode", "orientation", "xref", "yref", "anchor", "xanchor", "yanchor", "shape"}
+_PLOTLY_LOOKS = {"color", "colorscale", "colorway", "symbol", "fill", "fillcolor", "font", "side", "barmode"}
+_SETTINGS = _RESULT_SETTINGS | _PLOTLY_SETTINGS | _PLOTLY_LOOKS | {"dash", "hoverinfo", "textposition"}
 
 
 @dataclass(frozen=True)
@@ -78,28 +84,34 @@ def names_in(tables: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     return seen
 
 
-def replace_names(value: Any, names: Mapping[str, str]) -> Any:
-    """Return a JSON value with every name replaced, longest first, in keys and texts alike."""
+def replace_names(payload: Any, names: Mapping[str, str]) -> Any:
+    """Return a report payload with every name replaced where it stands as a word, longest first.
+
+    Column names of tables are texts too; keys and settings of Plotly are not.
+    """
     if not names:
-        return value
-    pattern = re.compile("|".join(re.escape(n) for n in sorted(names, key=len, reverse=True)))
-
-    def swap(text: str) -> str:
-        return pattern.sub(lambda found: names[found.group(0)], text)
-
-    return _walk(value, swap)
+        return payload
+    words = "|".join(re.escape(n) for n in sorted(names, key=len, reverse=True))
+    pattern = re.compile(rf"(?<![A-Za-z0-9])(?:{words})(?![A-Za-z0-9])")
+    return _walk(payload, lambda text: pattern.sub(lambda found: names[found.group(0)], text), in_rows=False)
 
 
-def _walk(value: Any, swap: Any) -> Any:
+def _walk(value: Any, swap: Callable[[str], str], *, in_rows: bool) -> Any:
     if isinstance(value, str):
         return swap(value)
-    if isinstance(value, Mapping):
-        if set(value) >= {"bdata", "dtype"}:
-            return value
-        return {swap(str(k)): _walk(v, swap) for k, v in value.items()}
     if isinstance(value, list):
-        return [_walk(v, swap) for v in value]
-    return value
+        return [_walk(v, swap, in_rows=in_rows) for v in value]
+    if not isinstance(value, Mapping) or set(value) >= _PACKED:
+        return value
+    out = {}
+    for key, item in value.items():
+        if key in _SETTINGS and not in_rows:
+            out[key] = item
+        else:
+            out[swap(key) if in_rows else key] = _walk(
+                item, swap, in_rows=in_rows or key in {"tables", "columns"}
+            )
+    return out
 
 
 def _hide_headline(figure: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,7 +155,7 @@ def _texts(value: Any) -> Iterable[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        if set(value) >= {"bdata", "dtype"}:
+        if set(value) >= _PACKED:
             return
         for key, item in value.items():
             yield from _texts(item) if key != "tickformat" else ()

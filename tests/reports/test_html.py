@@ -1,0 +1,116 @@
+import base64
+import dataclasses
+import hashlib
+import json
+import re
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+
+from analysis.result import Notice
+from reports.freeze import freeze
+from reports.html import EXPIRY_MARK, policy_of, render, with_link_note
+from tests.reports.samples import FORMULA, HOSTILE, NOW, draw
+
+
+class Page(HTMLParser):
+    """Collects scripts, addresses and event handlers of a page, and its visible text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.scripts, self.addresses, self.handlers, self.text = [], [], [], ""
+        self._script = None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.addresses += [v for k, v in attrs if k in {"src", "href", "action", "data"}]
+        self.handlers += [k for k, _ in attrs if k.startswith("on")]
+        if tag == "script":
+            self._script = found.get("type", "")
+            self.scripts.append((self._script, ""))
+
+    def handle_endtag(self, tag):
+        if tag == "script":
+            self._script = None
+
+    def handle_data(self, data):
+        if self._script is None:
+            self.text += f"{data} "
+        else:
+            kind, text = self.scripts[-1]
+            self.scripts[-1] = (kind, text + data)
+
+
+def test_page_loads_nothing_and_runs_only_hashed_scripts(report):
+    page = render(report)
+    seen = Page(page)
+    assert seen.addresses == []
+    assert seen.handlers == []
+    running = [text for kind, text in seen.scripts if kind == ""]
+    assert len(running) == 2
+    policy = policy_of(page)
+    assert policy.startswith("default-src 'none'; ")
+    listed = set(re.findall(r"'sha256-([^']+)'", policy))
+    assert listed == {base64.b64encode(hashlib.sha256(t.encode()).digest()).decode() for t in running}
+    assert "unsafe-eval" not in policy
+    assert "unsafe-inline" not in policy.split("style-src")[0]
+
+
+def test_hostile_names_stay_text(report):
+    seen = Page(render(report))
+    assert seen.text.count(HOSTILE) >= 4
+    data = next(text for kind, text in seen.scripts if kind == "application/json")
+    assert "<" not in data
+    assert json.loads(data)[0]["light"]["data"][0]["name"] == HOSTILE
+    assert FORMULA in seen.text
+
+
+def test_page_says_what_a_reader_must_know(report):
+    text = " ".join(Page(render(report)).text.split())
+    for part in (
+        "$41.2k",
+        "$30.0k – $52.0k (range of published quotes)",
+        "campaign boundary",
+        "± 1.80 points (95 % interval)",
+        "No step times. Load a step log.",
+        "Start-up is not in the file.",
+        "analyst",
+        "vendor spec",
+        "Data up to 2026-11-29",
+        "Price book 2026-11-01",
+        f"Content hash (SHA-256) {report.hash}",
+        "Frozen at 2026-11-30 12:00 UTC",
+        "empty · 0 rows",
+    ):
+        assert part in text
+    assert "Synthetic" not in text
+
+
+def test_synthetic_results_say_so(result):
+    made_up = dataclasses.replace(result, warnings=(Notice("synthetic", "Example data."),))
+    assert "Synthetic example data." in Page(render(freeze([made_up], "t", draw=draw))).text
+
+
+def test_link_note_stands_once_and_no_name_can_forge_it(result):
+    forged = dataclasses.replace(result, answer=f"{EXPIRY_MARK} This link opens until 2099")
+    page = render(freeze([forged], "t", draw=draw, now=NOW))
+    assert page.count(EXPIRY_MARK) == 1
+    noted = with_link_note(page, datetime(2026, 12, 7, 12, 0, tzinfo=UTC))
+    assert EXPIRY_MARK not in noted
+    assert "This link opens until 2026-12-07 12:00 UTC." in noted
+    assert "no expiry date" in with_link_note(page, None)
+
+
+def test_page_without_figures_needs_no_script(result):
+    page = render(freeze([result], "t", draw=lambda _: []))
+    assert Page(page).scripts == []
+    assert "script-src 'none'" in policy_of(page)
+    assert len(page) < 50_000
+
+
+def test_long_tables_are_cut_and_say_so(result):
+    import pandas as pd
+
+    long = dataclasses.replace(result, tables={"steps": pd.DataFrame({"step": range(5_000)})})
+    page = render(freeze([long], "t", draw=draw))
+    assert "5,000 rows, the first 100 shown" in " ".join(Page(page).text.split())
