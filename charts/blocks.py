@@ -99,7 +99,7 @@ def run_lines(
     grey = theme.palette(mode).grey
     traces = []
     for name in [*names[MAX_COLOURED_RUNS:], *coloured]:
-        part = thinned(data[data[by] == name].sort_values(x), limit)
+        part = thinned(data[data[by] == name].sort_values(x, kind="stable"), limit)
         style = styles[name]
         colour = style["colour"] if name in coloured else grey
         traces.append(
@@ -154,3 +154,49 @@ def error_bars(value: pd.Series, low: pd.Series, high: pd.Series, colour: str) -
         "thickness": 1.5,
         "width": 5,
     }
+
+
+def score_scale(frame: pd.DataFrame) -> float:
+    """Return 100 when every score is a fraction of tasks (shown in percent), else 1."""
+    return 100.0 if "kind" not in frame.columns or (frame["kind"] == "fraction").all() else 1.0
+
+
+def score_axis(frame: pd.DataFrame) -> tuple[str, str]:
+    """Return the vertical axis title with its unit, and a subtitle naming benchmark and metric."""
+    names = [str(b) for b in dict.fromkeys(frame.get("benchmark", pd.Series(dtype=object)).dropna())]
+    keys = [str(k) for k in dict.fromkeys(frame.get("key", pd.Series(dtype=object)).dropna()) if str(k)]
+    unit = "%" if score_scale(frame) == 100 else "score units"
+    where = f" on {theme.short(names[0], 24)}" if len(names) == 1 else ""
+    detail = theme.short(keys[0], 60) if len(keys) == 1 else f"{len(keys)} different settings" if keys else ""
+    return f"Score{where} ({unit})", detail
+
+
+def score_lines(frame: pd.DataFrame, mode: Mode, *, x_hover: str, whiskers: bool = False) -> list[go.Scatter]:
+    """Return one line of scores a run; `frame` has run, x, score and may have low, high, kind."""
+    scale = score_scale(frame)
+    data = frame.dropna(subset=["x", "score"]).copy()
+    for name in ("score", "low", "high"):
+        if name in data.columns:
+            data[name] = scale * data[name].astype("float64")
+    best = data.groupby("run")["score"].max().sort_values(ascending=False, kind="stable")
+    suffix = " %" if scale == 100 else ""
+    traces = run_lines(
+        data,
+        x="x",
+        y="score",
+        hover=f"{x_hover}<br>score %{{y:.1f}}{suffix}",
+        mode=mode,
+        order=list(best.index),
+    )
+    if whiskers and "low" in data.columns:
+        for trace in traces:
+            part = data[data["run"] == trace.legendgroup].sort_values("x", kind="stable")
+            if len(part) == len(trace.x):
+                trace.error_y = {
+                    **error_bars(
+                        part["score"], part["low"], part["high"], theme.fade(trace.line.color, 0.45)
+                    ),
+                    "width": 3,
+                    "thickness": 1.2,
+                }
+    return traces

@@ -5,10 +5,21 @@ from collections.abc import Callable
 import plotly.graph_objects as go
 
 from analysis.result import Result
+from charts import gain, learning, ledger
 from charts.theme import Mode
 
 Draw = Callable[[Result, Mode], go.Figure]
-FIGURES: dict[str, list[tuple[str, str, Draw]]] = {}
+FIGURES: dict[str, list[tuple[str, str, Draw]]] = {
+    "ledger": [
+        ("score_by_usd", "Score against cumulative dollars", ledger.score_by_usd),
+        ("spend_by_phase", "Spend of each run by phase", ledger.spend_by_phase),
+    ],
+    "gain": [("forest", "Gain by run and benchmark", gain.forest)],
+    "learning": [
+        ("curve", "Score against what was spent", learning.curve),
+        ("point_price", "Dollars per point gained", learning.point_price),
+    ],
+}
 
 
 def draw(result: Result, mode: Mode = "light") -> list[go.Figure]:

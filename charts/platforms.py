@@ -52,7 +52,7 @@ def platform_colours(names: Sequence[str], mode: Mode) -> dict[str, str]:
 
 def bars(result: Result, mode: Mode = "light", fields: Sequence[str] = DRAWN) -> go.Figure:
     """Draw one block of bars a specification, each scaled to the best platform; unpublished ones say so."""
-    title = "Specification of each platform, scaled to the best"
+    title = "Specifications, scaled to the best"
     frame = result.tables.get("comparison")
     if not has(frame, "field", "value"):
         return theme.empty(
@@ -77,14 +77,19 @@ def bars(result: Result, mode: Mode = "light", fields: Sequence[str] = DRAWN) ->
         mode=mode,
         height=90 + _BAR_PX * len(kept) * len(names) + 22 * len(kept),
     )
-    fig.update_xaxes(range=[0, 1.02], tickformat=".0%", title_text="share of the best", fixedrange=True)
+    fig.update_xaxes(
+        range=[0, 1.34],
+        tickvals=[0, 0.25, 0.5, 0.75, 1],
+        tickformat=".0%",
+        title_text="share of the best",
+        fixedrange=True,
+    )
     fig.update_yaxes(autorange="reversed", fixedrange=True, ticklabelstandoff=4)
     return fig
 
 
 def _bars_of(name: str, part: pd.DataFrame, colour: str, mode: Mode) -> go.Bar:
     known = part["value"].notna()
-    inside = part["best_frac"].fillna(0) > 0.45
     texts = [f"{t} {u}" if k else t for t, u, k in zip(part["text"], part["unit"], known, strict=True)]
     hover = [
         _lines(f"{label}: {text}", f"{badge} · {date or 'undated'}", source[:80])
@@ -96,16 +101,13 @@ def _bars_of(name: str, part: pd.DataFrame, colour: str, mode: Mode) -> go.Bar:
         theme.status_marker(colour, "assumed" if s == "analyst" else "measured", mode) for s in part["status"]
     ]
     on_bar = theme.palette(mode).surface
-    solid = [s != "analyst" for s in part["status"]]
     return go.Bar(
         y=[label.replace(", ", ",<br>", 1) for label in part["label"]],
         x=part["best_frac"].fillna(0),
         name=theme.escape(name),
         orientation="h",
         text=[theme.escape(_clip(t)) for t in texts],
-        textposition=["inside" if i else "outside" for i in inside],
-        insidetextanchor="start",
-        insidetextfont={"color": [on_bar if s else theme.palette(mode).text for s in solid], "size": 11},
+        textposition="outside",
         outsidetextfont={"color": theme.palette(mode).quiet, "size": 11},
         textangle=0,
         cliponaxis=False,
@@ -136,7 +138,7 @@ def _clip(text: str, limit: int = 42) -> str:
 def price_dots(result: Result, mode: Mode = "light", kind: str = "reserved_3y") -> go.Figure:
     """Draw published quotes of one kind over time; two kinds never share a chart."""
     word = KIND_WORDS.get(kind, kind)
-    title = f"Published quotes, {word}, USD an hour"
+    title = f"Quotes, {word}, USD an hour"
     frame = result.tables.get("prices")
     data = pd.DataFrame() if frame is None else frame[frame["kind"] == kind]
     dated = data.dropna(subset=["day", "value"]) if len(data) else data

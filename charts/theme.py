@@ -62,7 +62,7 @@ MAX_COLOURED_RUNS = 8
 FONT = '"Source Sans", "Source Sans Pro", system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
 LEGEND_ITEM_PX, LEGEND_ROW_PX = 62, 500
 TITLE_WRAP = 44
-SUBTITLE_WRAP = 54
+SUBTITLE_WRAP = 58
 PLOTLY_CONFIG: dict[str, Any] = {
     "displaylogo": False,
     "responsive": True,

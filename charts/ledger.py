@@ -1,0 +1,86 @@
+"""The overview: where each run's dollars went, and what score they had bought by when."""
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from analysis.result import Result
+from analysis.words import money
+from charts import theme
+from charts.blocks import has, score_axis, score_lines
+from charts.theme import Mode
+
+MOST_RUNS = 24
+
+
+def spend_by_phase(result: Result, mode: Mode = "light") -> go.Figure:
+    """Draw one horizontal bar a run, its dollars stacked by phase; time nobody attributed is hatched."""
+    title = "Spend of each run by phase, in dollars"
+    frame = result.tables.get("phases")
+    if not has(frame, "run", "phase", "usd"):
+        why = "No run has dollars yet: fill in pools, platform and price in the run details."
+        return theme.empty(why, title=title, table="phases", mode=mode)
+    data = frame.dropna(subset=["usd"])
+    totals = data.groupby("run")["usd"].sum().sort_values(ascending=False)
+    shown = list(totals.index[:MOST_RUNS])
+    fig = go.Figure([_phase_bar(data, phase, shown, mode) for phase in theme.ordered_phases(data["phase"])])
+    left_out = len(totals) - len(shown)
+    note = f"the {len(shown)} dearest of {len(totals)} runs; " if left_out else ""
+    theme.apply(
+        fig,
+        title=title,
+        subtitle=f"{note}hatched: inside steps but in no phase, or paid outside steps",
+        alt=f"Stacked bars of spend by phase; {shown[0]} is the dearest run at {money(totals.iloc[0])}.",
+        table="phases",
+        mode=mode,
+        x="Spend (USD)",
+        height=96 + 34 * len(shown),
+    )
+    fig.update_layout(barmode="relative", bargap=0.35)
+    fig.update_xaxes(tickprefix="$", tickformat="~s")
+    fig.update_yaxes(
+        categoryorder="array",
+        categoryarray=shown[::-1],
+        tickvals=shown,
+        ticktext=[theme.short(r, 20) for r in shown],
+        showgrid=False,
+    )
+    return fig
+
+
+def _phase_bar(data: pd.DataFrame, phase: str, runs: list[str], mode: Mode) -> go.Bar:
+    part = data[data["phase"] == phase].groupby("run")["usd"].sum().reindex(runs)
+    label = theme.phase_label(phase)
+    names = [theme.escape(r) for r in runs]
+    return go.Bar(
+        x=part.to_numpy(),
+        y=runs,
+        orientation="h",
+        name=label,
+        legendgroup=phase,
+        marker=theme.phase_marker(phase, mode),
+        customdata=names,
+        hovertemplate=f"<b>%{{customdata}}</b><br>{label}: %{{x:$,.3s}}<extra></extra>",
+    )
+
+
+def score_by_usd(result: Result, mode: Mode = "light") -> go.Figure:
+    """Draw score against cumulative dollars, one line a run; at most eight coloured."""
+    title = "Score against cumulative dollars"
+    frame = result.tables.get("scores")
+    if not has(frame, "run", "x", "score"):
+        why = "No evaluation can be placed on a dollar axis yet: upload scores, and fill in the run details."
+        return theme.empty(why, title=title, table="scores", mode=mode)
+    fig = go.Figure(score_lines(frame, mode, x_hover="%{x:$,.3s}"))
+    label, subtitle = score_axis(frame)
+    theme.apply(
+        fig,
+        title=title,
+        subtitle=subtitle,
+        alt=f"One line a run: {label.lower()} against dollars spent by then, {frame['run'].nunique()} runs.",
+        table="scores",
+        mode=mode,
+        x="Cumulative spend (USD)",
+        y=label,
+    )
+    fig.update_xaxes(tickprefix="$", tickformat="~s", rangemode="tozero")
+    return fig
