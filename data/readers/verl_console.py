@@ -26,7 +26,12 @@ _WATCHED = (
     "Traceback", "Error", "Exception", "KeyboardInterrupt", "SIGTERM", "SIGINT", "CANCELLED", "Job '",
     "Syncing run", "Total training steps",
 )  # fmt: skip
-_HINTS = ("(TaskRunner pid=", "actor_rollout_ref", "(WorkerDict pid=", "verl.trainer", "main_task pid=")
+_RAY = r"^\s*(?:\x1b\[\d+m)*\("
+_HINTS = {
+    "lines of a TaskRunner": re.compile(_RAY + r"(?:\w*TaskRunner|main_task) pid=", re.MULTILINE),
+    "lines of verl's workers": re.compile(_RAY + r"(?:WorkerDict|\w*RolloutWorker) pid=", re.MULTILINE),
+    "verl's configuration": re.compile(r"\{'actor_rollout_ref': \{|verl\.trainer\.main_ppo"),
+}
 _PROGRESS_BYTES = 1 << 20
 
 
@@ -69,11 +74,9 @@ class VerlConsoleReader:
             return Sniff(
                 min(0.98, 0.8 + 0.2 * share), f"{count} lines 'step:N - key:value' with verl's RL keys"
             )
-        hints = [hint for hint in _HINTS if hint in source.head]
+        hints = [name for name, pattern in _HINTS.items() if pattern.search(source.head)]
         if hints:
-            return Sniff(
-                0.5 + 0.1 * min(len(hints), 3), f"no step yet, but {' and '.join(hints)} as verl prints it"
-            )
+            return Sniff(0.45 + 0.15 * len(hints), f"no step in the first lines, but {' and '.join(hints)}")
         return Sniff(0.0, "no line starts with 'step:N - '")
 
     def read(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
 from data.facts_base import PHASES
@@ -77,8 +78,9 @@ def step_facts(steps: pd.DataFrame, phases: pd.DataFrame) -> dict[str, object]:
 
 def _numbers(frame: pd.DataFrame, column: str) -> "pd.Series[float]":
     if column not in frame.columns:
-        return pd.Series([], dtype=float)
-    return pd.Series(frame[column].astype(float).dropna(), dtype=float)
+        return pd.Series(np.array([], dtype=np.float64))
+    numbers: pd.Series[float] = frame[column].dropna().astype(float)
+    return numbers
 
 
 def _phase_facts(steps: pd.DataFrame, phases: pd.DataFrame, seconds: pd.Series) -> dict[str, object]:

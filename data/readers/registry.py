@@ -1,0 +1,106 @@
+"""All readers, and the choice between them: by content only, and only when there is no doubt."""
+
+import re
+from dataclasses import dataclass, field
+
+from data.errors import UnreadableFileError, UserError
+from data.readers.base import Choices, Reader, Sniff, Source
+from data.readers.foreign import describe, recognise
+from data.readers.verl_console import VerlConsoleReader
+from data.readers.verl_jsonl import VerlJsonlReader
+from data.readers.wandb_chart import WandbChartReader
+
+REGISTRY: tuple[Reader, ...] = (WandbChartReader(), VerlConsoleReader(), VerlJsonlReader())
+
+SURE_FROM = 0.5
+CLOSE_WITHIN = 0.15
+WORTH_ASKING_FROM = 0.2
+_PREVIEW_LINES = 8
+_PREVIEW_CHARACTERS = 200
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A format that a file may have: confidence 0..1 and the sentence that says why."""
+
+    format: str
+    title: str
+    confidence: float
+    why: str
+
+
+@dataclass
+class AmbiguousFormatError(UserError):
+    """Several formats are likely, or none is sure: ask, showing `preview` (first lines of the file)."""
+
+    candidates: list[Candidate] = field(default_factory=list)
+    preview: list[str] = field(default_factory=list)
+
+
+def sniff_all(source: Source) -> list[tuple[Reader, Sniff]]:
+    """Every reader's judgement of a file, most confident first (registry order among equals)."""
+    judged = [(reader, reader.sniff(source)) for reader in REGISTRY]
+    return sorted(judged, key=lambda pair: -pair[1].confidence)
+
+
+def choose(source: Source, choices: Choices) -> Reader:
+    """The reader of a file: the one a person named, else the one that is sure of it.
+
+    Raises UserError for an unknown format name, UnreadableFileError when no reader can use the file (it says
+    what the file looks like), AmbiguousFormatError when two are close or the best is not sure.
+    """
+    if choices.format is not None:
+        return _named(choices.format)
+    judged = sniff_all(source)
+    best, sniff = judged[0]
+    if sniff.confidence >= SURE_FROM:
+        rival = judged[1][1].confidence if len(judged) > 1 else 0.0
+        if sniff.confidence - rival > CLOSE_WITHIN:
+            return best
+    else:
+        _refuse_foreign(source)
+    likely = [pair for pair in judged if pair[1].confidence >= WORTH_ASKING_FROM]
+    if not likely:
+        raise UnreadableFileError(
+            f"This looks like {describe(source.head)}, which no reader knows", source.name, what_can_be_read()
+        )
+    raise AmbiguousFormatError(
+        "The format of this file is not clear",
+        source.name,
+        "Say which format it is.",
+        candidates=[Candidate(r.format, r.title, s.confidence, s.why) for r, s in likely],
+        preview=preview(source),
+    )
+
+
+def _named(name: str) -> Reader:
+    found = next((reader for reader in REGISTRY if reader.format == name), None)
+    if found is None:
+        known = ", ".join(reader.format for reader in REGISTRY)
+        raise UserError(f"There is no format {name!r}", "format", f"Use one of: {known}.")
+    return found
+
+
+def _refuse_foreign(source: Source) -> None:
+    foreign = recognise(source.head)
+    if foreign is None:
+        return
+    if foreign.template:
+        remedy = f"Fill in the template {foreign.template} with its numbers and load that."
+    else:
+        remedy = what_can_be_read()
+    raise UnreadableFileError(
+        f"Recognised {foreign.title} ({foreign.format}), which is not readable yet", source.name, remedy
+    )
+
+
+def what_can_be_read() -> str:
+    """One sentence: every readable format."""
+    return f"Load one of: {', '.join(reader.title for reader in REGISTRY)}."
+
+
+def preview(source: Source) -> list[str]:
+    """First lines of a file without control characters, cut to a readable width."""
+    lines = [line for line in source.head.split("\n") if line.strip()][:_PREVIEW_LINES]
+    return [_CONTROL.sub("", line)[:_PREVIEW_CHARACTERS] for line in lines]
