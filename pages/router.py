@@ -91,7 +91,9 @@ state.publish(state.PageState(store=store, common=common, theme=theme))
 with foot:
     example.remove_note(store)
 banner = st.container()
-page.run()
-leftovers()
-with banner:
-    state.show_notices()
+try:
+    page.run()
+finally:  # a page may stop early; what was dropped from the address is said all the same
+    leftovers()
+    with banner:
+        state.show_notices()

@@ -3,19 +3,18 @@
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
+from data.ingest import ingest_file, remove_example
 from data.readers.base import Choices, Progress, no_progress
+from data.receipt import Receipt
 from data.store import Store
 
-if TYPE_CHECKING:
-    from data.ingest import Receipt
+__all__ = ["example_loaded", "load_example", "remove_example"]
 
 
-def load_example(store: Store, progress: Progress = no_progress) -> "list[Receipt]":
+def load_example(store: Store, progress: Progress = no_progress) -> list[Receipt]:
     """Generate the files, ingest each, and return the receipts; every row carries the synthetic mark."""
-    from data.examples.write import MANIFEST, write_example
-    from data.ingest import ingest_file
+    from data.examples.write import MANIFEST, write_example  # slow to import, needed once
 
     receipts = []
     with TemporaryDirectory(prefix="ipd-example-") as name:
@@ -30,23 +29,7 @@ def load_example(store: Store, progress: Progress = no_progress) -> "list[Receip
     return receipts
 
 
-def example_uploads(store: Store) -> list[str]:
-    """Upload ids of the example files in the home, newest first."""
-    with store.view() as view:
-        rows = view.rows("SELECT upload_id FROM uploads WHERE synthetic ORDER BY uploaded_at DESC, upload_id")
-    return [str(row[0]) for row in rows]
-
-
 def example_loaded(store: Store) -> bool:
     """True while any example file is in the home."""
-    return bool(example_uploads(store))
-
-
-def remove_example(store: Store) -> int:
-    """Undo every example upload; returns how many were undone."""
-    from data.ingest import undo_upload
-
-    uploads = example_uploads(store)
-    for upload_id in uploads:
-        undo_upload(store, upload_id)
-    return len(uploads)
+    with store.view() as view:
+        return bool(view.rows("SELECT 1 FROM uploads WHERE synthetic LIMIT 1"))

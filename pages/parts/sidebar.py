@@ -1,7 +1,6 @@
 """The shared controls: which runs, at which price, with which cost boundary, on which platforms."""
 
 import html
-import tomllib
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,9 @@ from streamlit.delta_generator import DeltaGenerator
 from analysis.params import DEFAULT_PRICE, CommonParams
 from charts import theme as chart_theme
 from data.catalogue import Catalogue
+from data.catalogue_types import KIND_WORDS
 from data.queries import frame as frame_queries
+from data.version import APP_VERSION
 from data.view import View
 from pages.parts import state
 from pages.parts.urlcheck import check_many, check_one
@@ -23,15 +24,6 @@ BOUNDARIES = {
     "full": "campaign plus evaluations and booked data and staff costs",
 }
 CHIPS_SHOWN = 12
-VERSION = tomllib.loads((state.ROOT / "pyproject.toml").read_text())["project"]["version"]
-KIND_WORDS = {
-    "on_demand": "on demand",
-    "reserved_3y": "reserved for 3 years",
-    "reserved_1y": "reserved for 1 year",
-    "contract_1y": "1-year contract",
-    "own_tco": "own hardware, all-in",
-    "spot": "spot",
-}
 
 
 @dataclass(frozen=True)
@@ -179,7 +171,9 @@ def foot(place: DeltaGenerator, view: View) -> None:
     """Draw data cut-off, price-book date and version at the foot of the sidebar."""
     cutoff = f"{view.data_cutoff:%d %b %Y, %H:%M} UTC" if view.data_cutoff else "no data yet"
     with place:
-        st.caption(f"Data until {cutoff}  \nPrice book {view.catalogue.price_book_date}  \nVersion {VERSION}")
+        st.caption(
+            f"Data until {cutoff}  \nPrice book {view.catalogue.price_book_date}  \nVersion {APP_VERSION}"
+        )
 
 
 def price_line(catalogue: Catalogue, price: str, platforms: list[str]) -> str:

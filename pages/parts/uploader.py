@@ -55,10 +55,11 @@ def served(store: Store) -> bool:
     return note is not None and note.pid == os.getpid()
 
 
-def drop_zone(retry: list[dict[str, Any]]) -> list[Landed]:
+def drop_zone(said: dict[str, Any], retry: list[dict[str, Any]]) -> list[Landed]:
     """Draw the drop zone; returns all files that have landed since the page was opened, oldest first.
 
-    `retry`: [{nonce, id, choices}], files to send again with choices that a person has made since.
+    `said`: choices for the next files. `retry`: [{nonce, id, choices}], files to send again with choices that
+    a person has made since.
     """
     limit = size_limit_bytes() / 1e9
     result = _DROP(
@@ -66,7 +67,7 @@ def drop_zone(retry: list[dict[str, Any]]) -> list[Landed]:
         data={
             "token": _token(),
             "url": ROUTE,
-            "choices": {},
+            "choices": said,
             "retry": retry,
             "hint": HINT.format(limit=f"{limit:.3g} GB"),
         },

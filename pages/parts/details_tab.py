@@ -1,0 +1,90 @@
+"""Run details of all runs in one editable table, and the pools of one run below."""
+
+from typing import Any, get_args
+
+import pandas as pd
+import streamlit as st
+from pydantic import ValidationError
+
+from data.errors import UserError
+from data.queries import run_details as queries
+from data.run_details import Algorithm, Mode, current_details, missing_for_cost, save_details
+from data.store import Store
+from pages.parts.notices import show_error
+from pages.parts.run_form import show_run_form
+
+EDITABLE = ["campaign", "llm", "algorithm", "mode", "team", "note"]
+
+
+def show_details(store: Store) -> None:
+    """Draw the table and, below it, the form of one run."""
+    with store.view() as view:
+        frame = queries.table(view)
+        llms = [m.model_id for m in view.catalogue.llms()]
+        frame["complete"] = [not missing_for_cost(view, run) for run in frame["run"]]
+    if frame.empty:
+        st.caption("No run yet: drop a file above, or load the example.")
+        return
+    before = (
+        frame[["run", "complete", *EDITABLE]]
+        .astype(object)
+        .where(frame[["run", "complete", *EDITABLE]].notna(), None)
+    )
+    edited = _editor(before, llms)
+    if st.button("Save the table", key="save_details_table", icon=":material/save:"):
+        _save(store, before, edited)
+    names = list(frame["run"])
+    first = next((i for i, done in enumerate(frame["complete"]) if not done), 0)
+    run = st.selectbox("Pools and details of", names, index=first, key="details_run")
+    if run in names:
+        show_run_form(store, run, key=f"tab_{run}")
+
+
+def _editor(frame: pd.DataFrame, llms: list[str]) -> pd.DataFrame:
+    column = st.column_config
+    edited: pd.DataFrame = st.data_editor(
+        frame,
+        hide_index=True,
+        disabled=["run", "complete"],
+        key="details_table",
+        alt="Run details of all runs",
+        column_config={
+            "run": column.TextColumn("Run", pinned=True),
+            "complete": column.CheckboxColumn("Has dollars", help="Nothing is missing for a dollar figure."),
+            "campaign": column.TextColumn("Campaign", max_chars=200),
+            "llm": column.SelectboxColumn("Model", options=llms),
+            "algorithm": column.SelectboxColumn("Algorithm", options=list(get_args(Algorithm))),
+            "mode": column.SelectboxColumn("Mode", options=list(get_args(Mode))),
+            "team": column.TextColumn("Team", max_chars=200),
+            "note": column.TextColumn("Note", max_chars=500),
+        },
+    )
+    return edited
+
+
+def _save(store: Store, before: pd.DataFrame, after: pd.DataFrame) -> None:
+    saved = 0
+    for old, new in zip(before.to_dict("records"), after.to_dict("records"), strict=True):
+        changed = {name: _text(new[name]) for name in EDITABLE if _text(new[name]) != _text(old[name])}
+        if not changed:
+            continue
+        run = str(old["run"])
+        try:
+            details = current_details(store, run).model_dump()
+            save_details(store, type(current_details(store, run)).model_validate({**details, **changed}))
+        except ValidationError as error:
+            show_error(UserError(error.errors()[0]["msg"], f"run {run}", "Correct it and save again."))
+            return
+        except UserError as error:
+            show_error(error)
+            return
+        saved += 1
+    st.toast(f"{saved} run{'s' if saved != 1 else ''} saved.", icon=":material/check:")
+    if saved:
+        st.rerun()
+
+
+def _text(value: Any) -> str | None:
+    if value is None or pd.isna(value):
+        return None
+    return str(value).strip() or None

@@ -1,0 +1,106 @@
+"""Files on their way in: the drop zone, what may be said beforehand, and a card for each file."""
+
+import uuid
+from typing import Any
+
+import streamlit as st
+
+from data.store import Store
+from pages.parts import upload_actions as actions
+from pages.parts import uploader
+from pages.parts.notices import show_error
+from pages.parts.run_form import show_run_form
+from pages.parts.upload_actions import Card
+from pages.parts.upload_card import show_card, show_failure
+from reports.choices import ChoiceError, choices_from
+
+_RETRY = "upload_retry"
+_SEEN = "upload_seen"
+
+
+def take_files(store: Store) -> None:
+    """Draw the way in and turn what has landed into cards."""
+    said = _said_beforehand()
+    if uploader.served(store):
+        retry: list[dict[str, Any]] = st.session_state.setdefault(_RETRY, [])
+        seen: set[str] = st.session_state.setdefault(_SEEN, set())
+        fresh = [item for item in uploader.drop_zone(said, retry) if item.id not in seen]
+        for item in fresh:
+            seen.add(item.id)
+            actions.add_card(_card(item))
+        if fresh:
+            st.rerun()
+        return
+    st.caption("Small files only: the upload route is not running here.")
+    files = uploader.small_files()
+    if files:
+        _take_small(store, files, said)
+
+
+def _take_small(store: Store, files: list[Any], said: dict[str, Any]) -> None:
+    try:
+        choices = choices_from(said)
+    except ChoiceError as error:
+        show_error(error)
+        return
+    for item in files:
+        actions.add_card(actions.load(store, uuid.uuid4().hex, item, item.name, choices))
+    uploader.release(files)
+    st.rerun()
+
+
+def _card(item: uploader.Landed) -> Card:
+    upload_id = str(item.receipt["upload_id"]) if item.receipt else None
+    return Card(item.id, item.name, upload_id=upload_id, error=item.error, head=item.head)
+
+
+def show_cards(store: Store) -> None:
+    """Draw the cards of this session, newest first, each with what its runs still need for dollars."""
+    for card in list(actions.cards()):
+        if card.upload_id is not None:
+            show_card(store, card.upload_id, key=card.id, closable=True)
+            _still_needed(store, card)
+        elif card.error is not None:
+            picked = show_failure(card.name, card.error, card.head, key=card.id)
+            if picked:
+                _again(card, picked)
+
+
+def _still_needed(store: Store, card: Card) -> None:
+    runs = actions.incomplete_runs(store, str(card.upload_id))
+    for run in runs[:4]:
+        with st.container(border=True, key=f"needs_{card.id}_{run}"):
+            st.markdown(f"**Still needed for dollars: {actions.shown(run)}**")
+            show_run_form(store, run, key=f"{card.id}_{run}")
+    if len(runs) > 4:
+        st.caption(f"{len(runs) - 4} more runs need details: see *Run details* below.")
+
+
+def _again(card: Card, picked: str) -> None:
+    retry: list[dict[str, Any]] = st.session_state.setdefault(_RETRY, [])
+    retry.append({"nonce": uuid.uuid4().hex, "id": card.id, "choices": {"format": picked}})
+    actions.close_card(card.id)
+    st.rerun()
+
+
+def _said_beforehand() -> dict[str, Any]:
+    """What a person may say about the next files: format, run, campaign, time zone, host."""
+    with (
+        st.popover("Say more before dropping", icon=":material/edit_note:"),
+        st.container(),
+    ):
+        st.caption("Only what the file itself does not know. It applies to the next files you drop.")
+        formats = {"": "Recognise it", **actions.format_titles()}
+        form = st.selectbox("Format", list(formats), format_func=formats.__getitem__, key="say_format")
+        run = st.text_input("Run", key="say_run", max_chars=200)
+        campaign = st.text_input("Campaign", key="say_campaign", max_chars=200)
+        host = st.text_input("Host of GPU samples", key="say_host", max_chars=200)
+        zone = st.selectbox("Time zone of stamps without one", ["", *actions.COMMON_ZONES], key="say_zone")
+    said = {
+        "format": form,
+        "run": run.strip(),
+        "campaign": campaign.strip(),
+        "host": host.strip(),
+        "timezone": zone,
+    }
+    return {k: v for k, v in said.items() if v}

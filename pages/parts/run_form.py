@@ -1,0 +1,243 @@
+"""The form that asks for what no file knows: campaign, model, and the pools with their platform and GPUs."""
+
+from collections.abc import Sequence
+from typing import Any, get_args
+
+import pandas as pd
+import streamlit as st
+from pydantic import ValidationError
+
+from data.catalogue import Catalogue
+from data.catalogue_types import RENT_KINDS
+from data.errors import UserError
+from data.queries import run_details as queries
+from data.run_details import (
+    Algorithm,
+    Missing,
+    Mode,
+    PoolDetails,
+    Role,
+    RunDetails,
+    Status,
+    Suggestion,
+    current_details,
+    missing_for_cost,
+    proposals,
+    save_details,
+)
+from data.store import Store
+from pages.parts.notices import show_error
+from pages.parts.words import md_escape
+
+POOL_COLUMNS = ["pool", "role", "platform", "gpus", "cores", "price_id", "seconds"]
+STATUSES = list(get_args(Status))
+FIELD_WORDS = {
+    "gpus": "GPUs",
+    "gpus_train": "training GPUs",
+    "gpus_rollout": "rollout GPUs",
+    "llm": "model",
+    "mode": "mode",
+    "algorithm": "algorithm",
+    "campaign": "campaign",
+    "platform": "platform",
+    "rollouts_per_step": "rollouts a step",
+}
+
+
+def show_run_form(store: Store, run: str, *, key: str) -> None:
+    """Draw the form of one run, filled with what is known and what the files let us infer."""
+    with store.view() as view:
+        details = current_details(view, run)
+        hints = proposals(view, run)
+        lacking = missing_for_cost(view, run)
+        known = queries.pools(view, run)
+        attempts = queries.attempts(view, run)
+        campaigns = queries.campaigns(view)
+        in_force = queries.heads(view, run)
+        catalogue = view.catalogue
+    _lacking(run, lacking)
+    _hints(hints)
+    with st.form(f"details_{key}", border=False):
+        chosen = _heads(details, in_force, hints, campaigns, catalogue, key)
+        pools = _pool_editor(initial_pools(details, known, hints), catalogue, key)
+        status = _status_editor(attempts, details, key)
+        note = st.text_input("Note", value=details.note or "", key=f"note_{key}", max_chars=500)
+        if not st.form_submit_button("Save run details", type="primary", icon=":material/save:"):
+            return
+    _save(store, details, {**chosen, "status": status, "note": note.strip() or None}, pools)
+
+
+def initial_pools(details: RunDetails, known: pd.DataFrame, hints: Sequence[Suggestion]) -> pd.DataFrame:
+    """Pools to start from: those decided, else those in the files, else those inferred."""
+    rows: list[dict[str, Any]]
+    if details.pools:
+        rows = [p.model_dump() for p in details.pools]
+    elif not known.empty:
+        rows = known.to_dict("records")
+    else:
+        rows = _inferred(hints)
+    frame = pd.DataFrame(rows, columns=POOL_COLUMNS)
+    for name in ("gpus", "cores", "seconds"):
+        frame[name] = pd.to_numeric(frame[name]).astype("float64")
+    for name in ("pool", "role", "platform", "price_id"):
+        frame[name] = frame[name].astype(object).where(frame[name].notna(), None)
+    return frame
+
+
+def _inferred(hints: Sequence[Suggestion]) -> list[dict[str, Any]]:
+    found = {h.field: h.value for h in hints}
+    platform = found.get("platform")
+    if "gpus_train" in found and "gpus_rollout" in found:
+        return [
+            {"pool": role, "role": role, "platform": platform, "gpus": found[f"gpus_{role}"]}
+            for role in ("train", "rollout")
+        ]
+    return [{"pool": "all", "role": "colocated", "platform": platform, "gpus": found.get("gpus")}]
+
+
+def pools_of(frame: pd.DataFrame) -> tuple[PoolDetails, ...]:
+    """Rows of the editor as pools, blank ones left out; ValidationError names a bad one."""
+    pools = []
+    for row in frame.to_dict("records"):
+        given = {str(k): v for k, v in row.items() if v is not None and not pd.isna(v) and v != ""}
+        if set(given) & {"gpus", "cores", "platform"}:
+            pools.append(PoolDetails.model_validate(given))
+    return tuple(pools)
+
+
+def _lacking(run: str, lacking: Sequence[Missing]) -> None:
+    if not lacking:
+        st.markdown(f":green[:material/check:] {md_escape(run)} has all that a dollar figure needs.")
+        return
+    lines = [f":orange[:material/help:] {md_escape(item.text)}" for item in lacking]
+    st.markdown("  \n".join(lines))
+
+
+def _hints(hints: Sequence[Suggestion]) -> None:
+    lines = [
+        f"- **{FIELD_WORDS.get(h.field, h.field)}: {md_escape(str(h.value))}** {md_escape(h.how)}"
+        for h in hints
+    ]
+    if lines:
+        st.caption("Inferred from the files; nothing counts before you save it:\n" + "\n".join(lines))
+
+
+def _heads(
+    details: RunDetails,
+    in_force: dict[str, str | None],
+    hints: Sequence[Suggestion],
+    campaigns: Sequence[str],
+    catalogue: Catalogue,
+    key: str,
+) -> dict[str, Any]:
+    inferred = {h.field: str(h.value) for h in hints}
+
+    def start(name: str) -> str | None:
+        return getattr(details, name) or in_force.get(name) or inferred.get(name)
+
+    llms = {m.model_id: m.model_id for m in catalogue.llms()}
+    with st.container(horizontal=True):
+        campaign = _pick("Campaign", list(campaigns), start("campaign"), f"campaign_{key}", new=True)
+        llm = _pick("Model", list(llms), start("llm"), f"llm_{key}")
+        algorithm = _pick("Algorithm", list(get_args(Algorithm)), start("algorithm"), f"algorithm_{key}")
+        mode = _pick("Mode", list(get_args(Mode)), start("mode"), f"mode_{key}")
+    return {"campaign": campaign, "llm": llm, "algorithm": algorithm, "mode": mode}
+
+
+def _pick(label: str, options: list[str], start: str | None, key: str, *, new: bool = False) -> str | None:
+    if start and start not in options and new:
+        options = [start, *options]
+    picked = st.selectbox(
+        label,
+        options,
+        index=options.index(start) if start in options else None,
+        placeholder="Type a new name or choose" if new else "Not known",
+        accept_new_options=new,
+        key=key,
+        width=220,
+    )
+    return picked.strip() or None if isinstance(picked, str) else None
+
+
+def _pool_editor(frame: pd.DataFrame, catalogue: Catalogue, key: str) -> pd.DataFrame:
+    platforms = [p.platform_id for p in catalogue.platforms()]
+    prices = [p.price_id for p in catalogue.prices() if p.kind in RENT_KINDS and p.value is not None]
+    st.markdown(
+        "**Pools** :small[GPUs held for the whole run. Separate rollout GPUs are a pool of their own.]"
+    )
+    column = st.column_config
+    edited: pd.DataFrame = st.data_editor(
+        frame,
+        num_rows="dynamic",
+        hide_index=True,
+        key=f"pools_{key}",
+        alt="Pools of the run: role, platform, GPUs, cores, price",
+        column_config={
+            "pool": column.TextColumn("Pool", default="all", width="small"),
+            "role": column.SelectboxColumn(
+                "Role", options=list(get_args(Role)), default="colocated", width="small"
+            ),
+            "platform": column.SelectboxColumn("Platform", options=platforms, width="medium"),
+            "gpus": column.NumberColumn("GPUs", min_value=0, format="%g", width="small"),
+            "cores": column.NumberColumn("CPU cores", min_value=0, format="%g", width="small"),
+            "price_id": column.SelectboxColumn(
+                "Own price", options=prices, help="Empty: the price picked in the sidebar.", width="medium"
+            ),
+            "seconds": column.NumberColumn(
+                "Seconds", min_value=0, format="%g", help="Only where no file tells the time.", width="small"
+            ),
+        },
+    )
+    return edited
+
+
+def _status_editor(attempts: pd.DataFrame, details: RunDetails, key: str) -> dict[int, str]:
+    if attempts.empty:
+        return dict(details.status)
+    frame = attempts[["attempt", "status"]].copy()
+    frame["hours"] = attempts["elapsed_s"] / 3600
+    frame["basis"] = attempts["elapsed_basis"]
+    with st.expander("Attempts and how they ended", icon=":material/flag:"):
+        edited = st.data_editor(
+            frame,
+            hide_index=True,
+            disabled=["attempt", "hours", "basis"],
+            key=f"status_{key}",
+            alt="Attempts and their status",
+            column_config={
+                "attempt": st.column_config.NumberColumn("Attempt", format="%d"),
+                "status": st.column_config.SelectboxColumn(
+                    "Status", options=list(get_args(Status)), required=True
+                ),
+                "hours": st.column_config.NumberColumn("Hours", format="%.2f"),
+                "basis": st.column_config.TextColumn("Time from"),
+            },
+        )
+    changed = {
+        int(new["attempt"]): str(new["status"])
+        for old, new in zip(frame.to_dict("records"), edited.to_dict("records"), strict=True)
+        if old["status"] != new["status"]
+    }
+    return {**dict(details.status), **changed}
+
+
+def _save(store: Store, details: RunDetails, chosen: dict[str, Any], pools: pd.DataFrame) -> None:
+    try:
+        new = RunDetails.model_validate(
+            {**details.model_dump(), **chosen, "pools": [p.model_dump() for p in pools_of(pools)]}
+        )
+        save_details(store, new)
+    except ValidationError as error:
+        show_error(UserError(*_words(error), "Correct it and save again."))
+        return
+    except UserError as error:
+        show_error(error)
+        return
+    st.toast(f"Run details of {details.run} saved.", icon=":material/check:")
+    st.rerun()
+
+
+def _words(error: ValidationError) -> tuple[str, str]:
+    first = error.errors()[0]
+    place = ".".join(str(p) for p in first["loc"]) or "pools"
+    return first["msg"].removeprefix("Value error, "), place

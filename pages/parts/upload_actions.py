@@ -1,0 +1,173 @@
+"""What can be done with an upload: read it, undo it, read it again with other choices, fetch the original."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any
+
+import streamlit as st
+
+from data.errors import UserError
+from data.ingest import ingest_file, undo_upload
+from data.queries.uploads import receipt_and_choices
+from data.readers import REGISTRY
+from data.readers.base import Choices
+from data.receipt import Receipt
+from data.run_details import missing_for_cost
+from data.store import Store
+from data.workspace import Decision
+from pages.parts.words import md_escape
+from reports.choices import choices_from
+
+COMMON_ZONES = (
+    "UTC",
+    "America/Los_Angeles",
+    "America/New_York",
+    "Europe/London",
+    "Europe/Berlin",
+    "Asia/Kolkata",
+    "Asia/Shanghai",
+    "Asia/Tokyo",
+    "Australia/Sydney",
+)
+_CARDS = "upload_cards"
+
+
+@dataclass
+class Card:
+    """A file of this session: an upload in the home, or the reason why it is not there."""
+
+    id: str
+    name: str
+    upload_id: str | None = None
+    error: dict[str, str] | None = None
+    head: str = ""
+
+
+def cards() -> list[Card]:
+    """Cards of this session, newest first."""
+    found: list[Card] = st.session_state.setdefault(_CARDS, [])
+    return found
+
+
+def add_card(card: Card) -> None:
+    """Put a card on top; one that shows the same upload gives way."""
+    kept = [c for c in cards() if c.upload_id is None or c.upload_id != card.upload_id]
+    st.session_state[_CARDS] = [card, *kept][:50]
+
+
+def close_card(key: str) -> None:
+    """Take a card off the page; the upload stays."""
+    st.session_state[_CARDS] = [c for c in cards() if c.id != key]
+
+
+@cache
+def format_titles() -> dict[str, str]:
+    """Format name -> title, for all readers."""
+    return {reader.format: reader.title for reader in REGISTRY}
+
+
+def zones(first: str | None) -> list[str]:
+    """Time zones to choose from, the present one first."""
+    start = [first] if first else []
+    return [*start, *(z for z in COMMON_ZONES if z != first)]
+
+
+def load(store: Store, card_id: str, stream: Any, name: str, choices: Choices) -> Card:
+    """Ingest one file with progress on the page; a refusal becomes a card as well."""
+    with st.status(f"Loading {md_escape(name)} …") as status:
+
+        def progress(stage: str, done: int, total: int | None) -> None:
+            count = f"{done:,} of {total:,}" if total else f"{done:,}"
+            status.update(label=f"{md_escape(name)}: {stage} {count if done else ''}")
+
+        try:
+            receipt = ingest_file(store, stream, name, choices, progress)
+        except UserError as error:
+            words = {"kind": type(error).__name__} | {k: str(v) for k, v in asdict(error).items()}
+            return Card(card_id, name, error=words)
+    return Card(card_id, name, upload_id=receipt.upload_id)
+
+
+def undo(store: Store, upload_id: str, name: str) -> None:
+    """Button callback: take an upload out; its original stays and can be read again."""
+    try:
+        undo_upload(store, upload_id)
+    except UserError as error:
+        st.session_state["upload_error"] = error
+        return
+    st.toast(f"{md_escape(name)} undone. *Uploads* can bring it back.", icon=":material/undo:")
+    st.session_state[_CARDS] = [c for c in cards() if c.upload_id != upload_id]
+
+
+def undone(store: Store) -> list[Decision]:
+    """Uploads of files (not of the example) that were undone and are not in the home now, newest first."""
+    live = {d.upload_sha256 for d in store.workspace.decisions(live_only=True) if d.kind == "upload"}
+    found: dict[str, Decision] = {}
+    for decision in store.workspace.decisions():
+        sha = decision.upload_sha256
+        if decision.kind != "upload" or sha is None or sha in live:
+            continue
+        if not (decision.payload.get("choices") or {}).get("synthetic") and store.original(sha).is_file():
+            found.pop(sha, None)
+            found[sha] = decision
+    return list(found.values())[::-1]
+
+
+def bring_back(store: Store, decision: Decision) -> None:
+    """Button callback: read the kept original again, with the choices it had."""
+    sha = str(decision.upload_sha256)
+    try:
+        choices = choices_from(decision.payload.get("choices") or {})
+        receipt = ingest_file(store, store.original(sha), str(decision.payload["name"]), choices)
+    except UserError as error:
+        st.session_state["upload_error"] = error
+        return
+    add_card(Card(receipt.upload_id, receipt.file, upload_id=receipt.upload_id))
+
+
+def read_again(store: Store, receipt: Receipt, raw: Mapping[str, Any], key: str) -> None:
+    """Undo an upload and read its original with other choices; on a refusal the old reading comes back."""
+    path = store.original(receipt.sha256)
+    with store.exclusive():
+        old = _stored_choices(store, receipt.upload_id)
+        try:
+            wanted = choices_from(raw)
+            undo_upload(store, receipt.upload_id)
+        except UserError as error:
+            st.session_state["upload_error"] = error
+            st.rerun()
+        try:
+            fresh = ingest_file(store, path, receipt.file, wanted)
+            add_card(Card(key, receipt.file, upload_id=fresh.upload_id))
+        except UserError as error:
+            ingest_file(store, path, receipt.file, old)
+            st.session_state["upload_error"] = error
+    st.rerun()
+
+
+def _stored_choices(store: Store, upload_id: str) -> Choices:
+    with store.view() as view:
+        found = receipt_and_choices(view, upload_id)
+    return choices_from(found[1]) if found else Choices()
+
+
+@st.dialog("Original file")
+def offer_original(url: str, name: str) -> None:
+    """Show the one-time address of the untouched bytes."""
+    st.markdown(f"The untouched bytes of **{md_escape(name)}**. The address works once.")
+    st.html(f'<a href="{url}" download style="font-weight:600">Download the original</a>')
+
+
+def incomplete_runs(store: Store, upload_id: str) -> list[str]:
+    """Runs of an upload that still lack something for a dollar figure."""
+    with store.view() as view:
+        found = receipt_and_choices(view, upload_id)
+        if found is None:
+            return []
+        return [run for run in found[0].get("runs", []) if missing_for_cost(view, run)]
+
+
+def shown(name: str) -> str:
+    """A name from a file, safe inside markdown."""
+    return md_escape(name)

@@ -1,0 +1,199 @@
+"""One file as a card: what it is and why, where every record went, what was found, what can be changed."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from data.queries import uploads as queries
+from data.receipt import Receipt
+from data.store import Store
+from pages.parts import upload_actions as actions
+from pages.parts.words import md_escape
+from reports.uploads import original_url
+
+ASIDE_LIMIT = 500
+
+
+def show_card(store: Store, upload_id: str, *, key: str, closable: bool = False) -> None:
+    """Draw the card of an upload that is in the home; says so when it has been undone."""
+    with store.view() as view:
+        found = queries.receipt_and_choices(view, upload_id)
+        aside = queries.set_aside(view, upload_id, ASIDE_LIMIT)
+    if found is None:
+        st.caption("This upload has been undone.")
+        return
+    receipt, choices = Receipt.from_dict(found[0]), found[1]
+    with st.container(border=True, key=f"card_{key}"):
+        _head(receipt, choices, key, closable)
+        st.markdown(_books(receipt))
+        _found(receipt)
+        _checks(receipt)
+        with st.container(horizontal=True):
+            _aside(receipt, aside, key)
+            _columns(receipt, key)
+            _choices(store, receipt, choices, key)
+        _actions(store, receipt, key)
+
+
+def show_failure(name: str, error: Mapping[str, str], head: str, *, key: str) -> str | None:
+    """Draw the card of a file that was refused; returns a format when the person picks one to read it as."""
+    with st.container(border=True, key=f"card_{key}"):
+        st.markdown(f"**{md_escape(name)}** :red-badge[:material/block: not loaded]")
+        where = f" ({md_escape(error['where'])})" if error.get("where") else ""
+        st.markdown(f"{md_escape(error['what'])}{where}. {md_escape(error.get('remedy', ''))}")
+        st.caption("Nothing of this file was stored.")
+        if head:
+            with st.expander("First lines of the file", icon=":material/visibility:"):
+                st.code("\n".join(head.splitlines()[:12])[:2_000], language=None, wrap_lines=False)
+        if error.get("kind") != "AmbiguousFormatError":
+            return None
+        with st.form(f"format_{key}", border=False):
+            formats = actions.format_titles()
+            picked = st.selectbox(
+                "Read it as", list(formats), format_func=formats.__getitem__, key=f"as_{key}"
+            )
+            return picked if st.form_submit_button("Read it", icon=":material/play_arrow:") else None
+
+
+def _head(receipt: Receipt, choices: Mapping[str, Any], key: str, closable: bool) -> None:
+    synthetic = " :violet-badge[synthetic]" if choices.get("synthetic") else ""
+    title = actions.format_titles().get(receipt.format, receipt.format)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.markdown(
+            f"**{md_escape(receipt.file)}** :blue-badge[{md_escape(title)}]{synthetic}", width="stretch"
+        )
+        if closable:
+            st.button("Close", key=f"close_{key}", type="tertiary", on_click=actions.close_card, args=(key,))
+    sure = f"{100 * receipt.confidence:.0f} % sure"
+    why = f"{receipt.why[:1].upper()}{receipt.why[1:]}".rstrip(".")
+    st.caption(
+        f"{md_escape(why)} ({sure}). {receipt.size_bytes / 1e6:,.2f} MB, {md_escape(receipt.encoding)}."
+    )
+    if receipt.duplicate_of:
+        st.info(
+            "The home already holds these bytes: nothing was stored twice.", icon=":material/content_copy:"
+        )
+
+
+def _books(receipt: Receipt) -> str:
+    ignored = sum(receipt.ignored.values())
+    line = (
+        f"**{receipt.records:,} records** = {receipt.stored:,} stored + {receipt.quarantined:,} set aside "
+        f"+ {ignored:,} ignored"
+    )
+    if receipt.ignored:
+        reasons = "; ".join(f"{n:,} {why}" for why, n in receipt.ignored.items())
+        line += f" ({md_escape(reasons)})"
+    rows = sum(receipt.rows_written.values())
+    return f"{line} :gray[· {rows:,} rows written]"
+
+
+def _found(receipt: Receipt) -> None:
+    parts = []
+    if receipt.runs:
+        names = ", ".join(md_escape(r) for r in receipt.runs[:6])
+        more = f" and {len(receipt.runs) - 6} more" if len(receipt.runs) > 6 else ""
+        parts.append(f"Run{'s' if len(receipt.runs) > 1 else ''}: **{names}**{more}")
+    count = receipt.steps.get("count") or 0
+    if count:
+        parts.append(f"steps {receipt.steps['first']:,} to {receipt.steps['last']:,} ({count:,})")
+    if receipt.timezone:
+        parts.append(f"stamps read in {md_escape(receipt.timezone)}")
+    if parts:
+        st.markdown(" · ".join(parts))
+
+
+def _checks(receipt: Receipt) -> None:
+    lines = [":green[:material/check:] Every record is accounted for."]
+    lines += [f":orange[:material/warning:] {md_escape(text)}" for text in receipt.warnings[:8]]
+    if len(receipt.warnings) > 8:
+        lines.append(f"and {len(receipt.warnings) - 8} more in the receipt")
+    st.markdown("  \n".join(lines))
+
+
+def _aside(receipt: Receipt, aside: pd.DataFrame, key: str) -> None:
+    if aside.empty:
+        return
+    whole = int(aside["column_name"].isna().sum())
+    label = f"Set aside: {receipt.quarantined:,} records"
+    if len(aside) > whole:
+        label += f", {len(aside) - whole:,} cells"
+    with st.popover(label, icon=":material/rule:", key=f"aside_{key}"):
+        st.caption("A cell that was set aside is empty in its record; the rest of the record is stored.")
+        st.dataframe(
+            aside,
+            hide_index=True,
+            key=f"aside_table_{key}",
+            alt="Lines set aside with their reasons",
+            column_config={
+                "line": st.column_config.NumberColumn("Line", format="%d"),
+                "column_name": st.column_config.TextColumn("Column"),
+                "reason": st.column_config.TextColumn("Reason"),
+                "text": st.column_config.TextColumn("Text", width="large"),
+            },
+        )
+
+
+def _columns(receipt: Receipt, key: str) -> None:
+    if not receipt.mapped and not receipt.unmapped:
+        return
+    label = f"{len(receipt.mapped)} columns mapped, {len(receipt.unmapped)} kept as they are"
+    with st.popover(label, icon=":material/schema:", key=f"columns_{key}"):
+        if receipt.mapped:
+            frame = pd.DataFrame(
+                {"In the file": list(receipt.mapped), "Read as": list(receipt.mapped.values())}
+            )
+            st.dataframe(
+                frame, hide_index=True, key=f"mapped_{key}", alt="Columns and what they were read as"
+            )
+        if receipt.unmapped:
+            shown = ", ".join(f"`{name}`" for name in receipt.unmapped[:60] if "`" not in name)
+            st.caption(f"Not mapped; numbers among them are kept under their own name: {shown}")
+
+
+def _choices(store: Store, receipt: Receipt, choices: Mapping[str, Any], key: str) -> None:
+    with (
+        st.popover("Read it differently", icon=":material/tune:", key=f"choices_{key}"),
+        st.form(f"choices_form_{key}", border=False),
+    ):
+        st.caption("Undoes this upload and reads the kept original again.")
+        zones = actions.zones(receipt.timezone)
+        zone = st.selectbox("Time zone of stamps without one", zones, index=0, key=f"zone_{key}")
+        run = st.text_input("Run", value=str(choices.get("run") or ""), key=f"run_{key}", max_chars=200)
+        host = st.text_input("Host", value=str(choices.get("host") or ""), key=f"host_{key}", max_chars=200)
+        formats = actions.format_titles()
+        names = list(formats)
+        index = names.index(receipt.format) if receipt.format in names else 0
+        form = st.selectbox(
+            "Format", names, index=index, format_func=formats.__getitem__, key=f"format_{key}"
+        )
+        if st.form_submit_button("Read again", icon=":material/refresh:"):
+            wanted = {"timezone": zone, "run": run.strip(), "host": host.strip()}
+            if form != receipt.format or choices.get("format"):
+                wanted["format"] = form
+            actions.read_again(store, receipt, {**choices, **wanted}, key)
+
+
+def _actions(store: Store, receipt: Receipt, key: str) -> None:
+    with st.container(horizontal=True):
+        st.button(
+            "Undo this upload",
+            key=f"undo_{key}",
+            icon=":material/undo:",
+            on_click=actions.undo,
+            args=(store, receipt.upload_id, receipt.file),
+        )
+        if st.button("Original file", key=f"original_{key}", icon=":material/download:"):
+            actions.offer_original(original_url(receipt.upload_id), receipt.file)
+        st.download_button(
+            "Receipt",
+            json.dumps(receipt.to_dict(), indent=1, default=str),
+            file_name=f"receipt-{receipt.upload_id}.json",
+            mime="application/json",
+            key=f"receipt_{key}",
+            icon=":material/receipt_long:",
+            on_click="ignore",
+        )

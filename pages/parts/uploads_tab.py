@@ -1,0 +1,73 @@
+"""All uploads of the home: the list, one receipt opened up, and what was undone."""
+
+import streamlit as st
+
+from data.queries import uploads as queries
+from data.store import Store
+from pages.parts import upload_actions as actions
+from pages.parts.upload_card import show_card
+from pages.parts.words import md_escape
+
+
+def show_uploads(store: Store) -> None:
+    """Draw the list and the card of the picked upload."""
+    with store.view() as view:
+        listing = queries.listing(view)
+    if listing.empty:
+        st.caption("Nothing has been loaded yet.")
+    else:
+        _table(listing)
+        names = dict(zip(listing["upload_id"], listing["name"], strict=True))
+        picked = st.selectbox(
+            "Open an upload",
+            list(names),
+            index=None,
+            format_func=names.__getitem__,
+            placeholder="Receipt, lines set aside, undo, original file",
+            key="open_upload",
+        )
+        if picked in names:
+            show_card(store, picked, key=f"open_{picked}")
+    _undone(store)
+
+
+def _table(listing: "queries.pd.DataFrame") -> None:
+    titles = actions.format_titles()
+    shown = listing.drop(columns="upload_id").assign(format=[titles.get(f, f) for f in listing["format"]])
+    number = st.column_config.NumberColumn
+    st.dataframe(
+        shown,
+        hide_index=True,
+        key="uploads_table",
+        alt="Uploads of this home",
+        height=min(len(shown) + 1, 12) * 35 + 3,
+        column_config={
+            "name": st.column_config.TextColumn("File", width="medium"),
+            "format": st.column_config.TextColumn("Format"),
+            "records": number("Records", format="localized"),
+            "stored": number("Stored", format="localized"),
+            "quarantined": number("Set aside", format="localized"),
+            "ignored": number("Ignored", format="localized"),
+            "size_bytes": number("Bytes", format="bytes"),
+            "synthetic": st.column_config.CheckboxColumn("Synthetic"),
+            "uploaded_at": st.column_config.DatetimeColumn("Loaded (UTC)", format="YYYY-MM-DD HH:mm"),
+        },
+    )
+
+
+def _undone(store: Store) -> None:
+    undone = actions.undone(store)
+    if not undone:
+        return
+    st.markdown("**Undone** :small[The originals are kept.]")
+    for decision in undone[:20]:
+        name = str(decision.payload.get("name", decision.upload_sha256))
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(md_escape(name))
+            st.button(
+                "Bring it back",
+                key=f"back_{decision.id}",
+                icon=":material/redo:",
+                on_click=actions.bring_back,
+                args=(store, decision),
+            )
