@@ -267,3 +267,22 @@ def cost_of_pass(usd_per_attempt: float, share: float) -> float:
 def _check_share(share: float, n: float) -> None:
     if not (n > 0 and 0 <= share <= 1):
         raise ValueError(f"a share in 0..1 over n > 0 is needed: {share}, {n}")
+
+
+def geometric_mean(ratios: npt.ArrayLike, clusters: npt.ArrayLike, confidence: float = 0.95) -> Interval:
+    """Geometric mean of positive ratios that come in clusters (several pairs of one model).
+
+    Mean over clusters of the mean log ratio, with a Student interval over the clusters: k - 1 degrees of
+    freedom. With fewer than three clusters the ends are infinite: no interval can be given.
+    """
+    logs = np.log(np.asarray(ratios, dtype=np.float64))
+    if logs.size == 0 or not np.isfinite(logs).all():
+        raise ValueError("ratios must be positive numbers")
+    _, index = np.unique(np.asarray(clusters), return_inverse=True)
+    means = np.bincount(index, weights=logs) / np.bincount(index)
+    centre, count = float(means.mean()), len(means)
+    if count < 3:
+        return Interval(math.exp(centre), 0.0, math.inf, logs.size, confidence)
+    z_value(confidence)
+    half = float(stats.t.ppf(0.5 + confidence / 2, count - 1) * means.std(ddof=1) / math.sqrt(count))
+    return Interval(math.exp(centre), math.exp(centre - half), math.exp(centre + half), logs.size, confidence)

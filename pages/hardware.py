@@ -105,6 +105,13 @@ def compared(names: dict[str, str]) -> list[str]:
     return picked
 
 
+def chosen_first(frame: pd.DataFrame, chosen: list[str]) -> pd.DataFrame:
+    """Put the rows of the compared platforms on top, in the order of the comparison."""
+    rank = {p: i for i, p in enumerate(chosen)}
+    order = frame["platform_id"].map(rank).fillna(len(rank))
+    return frame.iloc[order.argsort(kind="stable")]
+
+
 def show_prices(result: object, book_rows: pd.DataFrame, text: str) -> None:
     """Quotes of one kind over time, then every row of the price book."""
     kinds = [*question.rent_kinds(result.tables["prices"])]
@@ -145,7 +152,6 @@ with st.container(horizontal=True, horizontal_alignment="distribute", vertical_a
         "Nothing here is a live quote."
     )
     csv_button(result.tables["comparison"], "platforms-comparison.csv", key="hw_csv_comparison")
-show_chart(charts.bars(result, state.theme), key="hw_bars")
 text = st.text_input(
     "Search the catalogue",
     key="hw_search",
@@ -153,20 +159,22 @@ text = st.text_input(
     placeholder="rubin nvfp4, lambda h100, gsm8k …",
     icon=":material/search:",
 )
-tabs = st.tabs(["Prices", "Claims", "LLMs", "Benchmarks", "Cost parameters", "All facts"])
+tabs = st.tabs(["Prices", "Bars", "Claims", "LLMs", "Benchmarks", "Cost parameters", "All facts"])
 with tabs[0]:
-    show_prices(result, question.prices_table(book), text)
+    show_prices(result, chosen_first(question.prices_table(book), chosen), text)
 with tabs[1]:
+    show_chart(charts.bars(result, state.theme), key="hw_bars")
+with tabs[2]:
     st.caption(
         "Statements somebody made, for scenarios only. Several describe one effect: do not multiply them."
     )
     show_rows(question.claims_table(book), "claims", text, "claims")
-with tabs[2]:
-    show_rows(question.llms_table(book), "llms", text, "models")
 with tabs[3]:
-    show_rows(question.benchmarks_table(book), "benchmarks", text, "benchmarks")
+    show_rows(question.llms_table(book), "llms", text, "models")
 with tabs[4]:
-    show_rows(question.tco_table(book), "tco", text, "cost parameters")
+    show_rows(question.benchmarks_table(book), "benchmarks", text, "benchmarks")
 with tabs[5]:
+    show_rows(question.tco_table(book), "tco", text, "cost parameters")
+with tabs[6]:
     show_rows(question.facts_table(book), "facts", text, "facts")
 show_how([result], key="hardware")

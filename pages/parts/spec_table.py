@@ -58,7 +58,14 @@ def _cell(row: dict[str, object], unit: str) -> str:
     tip = html.escape(" · ".join(str(p) for p in parts if p), quote=True)
     badge = html.escape(str(row["badge"]))
     mark = f'<span class="b {html.escape(status)}" tabindex="0" title="{tip}">{badge}</span>'
-    return f"<td><b>{text}</b>{tail} {mark}</td>"
+    return f"<td><b>{text}</b>{tail} {mark}{_bar(row['best_frac'])}</td>"
+
+
+def _bar(best_frac: object) -> str:
+    frac = float(str(best_frac))
+    if frac != frac:
+        return ""
+    return f'<i aria-hidden="true" style="width:{100 * frac:.0f}%"></i>'
 
 
 def _others(row: dict[str, object]) -> str:
@@ -87,5 +94,8 @@ def _style(mode: Mode) -> str:
         ".hw th{font-weight:600}.hw tbody th{font-weight:400}"
         ".hw th small{display:block;color:" + c.quiet + "}.hw .no{color:" + c.quiet + "}"
         ".hw .g th{font-size:.75rem;text-transform:uppercase;letter-spacing:.05em;color:" + c.quiet + "}"
+        ".hw i{display:block;height:4px;margin-top:5px;border-radius:2px;background:"
+        + fade(c.accent, 0.55)
+        + "}"
         ".hw .b{font-size:.72rem;border-radius:6px;padding:1px 6px;white-space:nowrap;cursor:help}" + tones
     )
