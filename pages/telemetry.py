@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.parts import details_tab, example, intake, templates_tab, uploads_tab
+from pages.parts import details_tab, intake, templates_tab, uploads_tab
 from pages.parts.notices import show_error
 from pages.parts.state import current
 
@@ -17,11 +17,6 @@ error = st.session_state.pop("upload_error", None)
 if error is not None:
     show_error(error)
 intake.take_files(store)
-with st.container(horizontal=True, vertical_alignment="center"):
-    example.load_button(store, label="Load the example")
-    with st.popover("From a terminal", icon=":material/terminal:"):
-        st.caption("The same readers, the same receipt; works while this page is open.")
-        st.code(".venv/bin/python cli.py import FILE… --run NAME --campaign NAME", language="bash")
 intake.show_cards(store)
 
 uploads, details, templates = st.tabs(

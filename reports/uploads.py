@@ -5,10 +5,11 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from data.errors import UserError
+from data.readers import AmbiguousFormatError
 
 TOKEN_TTL_S = 3_600.0
 JOB_TTL_S = 3_600.0
@@ -140,12 +141,16 @@ def run_job(
 def error_dict(error: BaseException) -> dict[str, Any]:
     """Return what a person may read of an error: a refusal in full, anything else without its inside."""
     if isinstance(error, UserError):
-        return {
+        words: dict[str, Any] = {
             "kind": type(error).__name__,
             "what": error.what,
             "where": error.where,
             "remedy": error.remedy,
         }
+        if isinstance(error, AmbiguousFormatError):
+            words["candidates"] = [asdict(candidate) for candidate in error.candidates]
+            words["preview"] = list(error.preview)
+        return words
     return {
         "kind": "InternalError",
         "what": "The app failed on this; nothing was stored",

@@ -6,8 +6,8 @@ from typing import Any
 import streamlit as st
 
 from data.store import Store
+from pages.parts import example, uploader
 from pages.parts import upload_actions as actions
-from pages.parts import uploader
 from pages.parts.notices import show_error
 from pages.parts.run_form import show_run_form
 from pages.parts.upload_actions import Card
@@ -20,7 +20,22 @@ _SEEN = "upload_seen"
 
 def take_files(store: Store) -> None:
     """Draw the way in and turn what has landed into cards."""
-    said = _said_beforehand()
+    zone = st.container()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        said = _said_beforehand()
+        example.load_button(store)
+        _terminal()
+    with zone:
+        _zone(store, said)
+
+
+def _terminal() -> None:
+    with st.popover("From a terminal", icon=":material/terminal:"):
+        st.caption("The same readers and the same receipt; works while this page is open.")
+        st.code(".venv/bin/python cli.py import FILE… --run NAME --campaign NAME", language="bash")
+
+
+def _zone(store: Store, said: dict[str, Any]) -> None:
     if uploader.served(store):
         retry: list[dict[str, Any]] = st.session_state.setdefault(_RETRY, [])
         seen: set[str] = st.session_state.setdefault(_SEEN, set())

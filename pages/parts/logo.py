@@ -21,8 +21,9 @@ def wordmark(theme: str) -> str:
     """Return mark and name as SVG text."""
     body = _MARK.format(accent=ACCENT[theme], ink=INK[theme])
     text = (
-        f'<text x="42" y="21.5" font-family="system-ui, sans-serif" font-size="16" font-weight="650" '
-        f'fill="{INK[theme]}">Intelligence per Dollar</text>'
+        f'<text x="42" y="21.5" textLength="182" lengthAdjust="spacingAndGlyphs" font-weight="650" '
+        f'font-family="system-ui, sans-serif" font-size="16" fill="{INK[theme]}">'
+        "Intelligence per Dollar</text>"
     )
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 226 32" width="226" height="32" role="img" '

@@ -169,11 +169,9 @@ def _chip(row: Any, theme: state.Theme) -> str:
 
 def foot(place: DeltaGenerator, view: View) -> None:
     """Draw data cut-off, price-book date and version at the foot of the sidebar."""
-    cutoff = f"{view.data_cutoff:%d %b %Y, %H:%M} UTC" if view.data_cutoff else "no data yet"
+    cutoff = f"Data until {view.data_cutoff:%d %b %Y, %H:%M} UTC" if view.data_cutoff else "No data yet"
     with place:
-        st.caption(
-            f"Data until {cutoff}  \nPrice book {view.catalogue.price_book_date}  \nVersion {APP_VERSION}"
-        )
+        st.caption(f"{cutoff}  \nPrice book {view.catalogue.price_book_date}  \nVersion {APP_VERSION}")
 
 
 def price_line(catalogue: Catalogue, price: str, platforms: list[str]) -> str:

@@ -1,7 +1,7 @@
 """What can be done with an upload: read it, undo it, read it again with other choices, fetch the original."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -18,6 +18,7 @@ from data.store import Store
 from data.workspace import Decision
 from pages.parts.words import md_escape
 from reports.choices import choices_from
+from reports.uploads import error_dict
 
 COMMON_ZONES = (
     "UTC",
@@ -40,7 +41,7 @@ class Card:
     id: str
     name: str
     upload_id: str | None = None
-    error: dict[str, str] | None = None
+    error: dict[str, Any] | None = None
     head: str = ""
 
 
@@ -84,8 +85,7 @@ def load(store: Store, card_id: str, stream: Any, name: str, choices: Choices) -
         try:
             receipt = ingest_file(store, stream, name, choices, progress)
         except UserError as error:
-            words = {"kind": type(error).__name__} | {k: str(v) for k, v in asdict(error).items()}
-            return Card(card_id, name, error=words)
+            return Card(card_id, name, error=error_dict(error))
     return Card(card_id, name, upload_id=receipt.upload_id)
 
 

@@ -38,24 +38,33 @@ def show_card(store: Store, upload_id: str, *, key: str, closable: bool = False)
         _actions(store, receipt, key)
 
 
-def show_failure(name: str, error: Mapping[str, str], head: str, *, key: str) -> str | None:
+def show_failure(name: str, error: Mapping[str, Any], head: str, *, key: str) -> str | None:
     """Draw the card of a file that was refused; returns a format when the person picks one to read it as."""
+    head = "\n".join(error.get("preview") or head.splitlines())
+    asks = error.get("kind") == "AmbiguousFormatError"
     with st.container(border=True, key=f"card_{key}"):
-        st.markdown(f"**{md_escape(name)}** :red-badge[:material/block: not loaded]")
+        badge = ":orange-badge[:material/help: which format?]" if asks else ":red-badge[not loaded]"
+        st.markdown(f"**{md_escape(name)}** {badge}")
         where = f" ({md_escape(error['where'])})" if error.get("where") else ""
         st.markdown(f"{md_escape(error['what'])}{where}. {md_escape(error.get('remedy', ''))}")
         st.caption("Nothing of this file was stored.")
         if head:
-            with st.expander("First lines of the file", icon=":material/visibility:"):
+            with st.expander("First lines of the file", icon=":material/visibility:", expanded=asks):
                 st.code("\n".join(head.splitlines()[:12])[:2_000], language=None, wrap_lines=False)
-        if error.get("kind") != "AmbiguousFormatError":
-            return None
-        with st.form(f"format_{key}", border=False):
-            formats = actions.format_titles()
-            picked = st.selectbox(
-                "Read it as", list(formats), format_func=formats.__getitem__, key=f"as_{key}"
-            )
-            return picked if st.form_submit_button("Read it", icon=":material/play_arrow:") else None
+        return _ask_format(error, key) if asks else None
+
+
+def _ask_format(error: Mapping[str, Any], key: str) -> str | None:
+    titles = actions.format_titles()
+    likely = {c["format"]: c for c in error.get("candidates", [])}
+    for found in likely.values():
+        st.caption(
+            f"{md_escape(found['title'])}: {100 * found['confidence']:.0f} % sure. {md_escape(found['why'])}"
+        )
+    names = [*likely, *(name for name in titles if name not in likely)]
+    with st.form(f"format_form_{key}", border=False):
+        picked = st.selectbox("Read it as", names, format_func=lambda n: titles.get(n, n), key=f"as_{key}")
+        return picked if st.form_submit_button("Read it", icon=":material/play_arrow:") else None
 
 
 def _head(receipt: Receipt, choices: Mapping[str, Any], key: str, closable: bool) -> None:

@@ -45,7 +45,7 @@ class Landed:
     id: str
     name: str
     receipt: dict[str, Any] | None
-    error: dict[str, str] | None
+    error: dict[str, Any] | None
     head: str = ""
 
 
