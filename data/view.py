@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pandas as pd
 
+from data.sql import first
 from data.tables import columns, types
 
 if TYPE_CHECKING:
@@ -75,15 +76,16 @@ def empty_samples_sql() -> str:
 def open_view(cursor: duckdb.DuckDBPyConnection, parts: Path) -> View:
     """Pin a snapshot on `cursor`; the caller ends its transaction."""
     cursor.execute("BEGIN TRANSACTION READ ONLY")
-    row = cursor.execute(
+    row = first(
+        cursor,
         """
         SELECT
             (SELECT max(value) FROM meta WHERE key = 'data_version'),
             coalesce((SELECT max(value)::TIMESTAMP FROM meta WHERE key = 'telemetry_end'), max(uploaded_at)),
             coalesce(bool_and(synthetic), false)
         FROM uploads
-        """
-    ).fetchone()
+        """,
+    )
     if row is None:
         raise RuntimeError("an aggregate returned no row")
     return View(cursor, parts, str(row[0]), row[1], bool(row[2]))

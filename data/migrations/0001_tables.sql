@@ -45,7 +45,8 @@ CREATE TABLE "attempt_sources" (
     "cause" VARCHAR,
     "resumed_from_step" BIGINT,
     "resumed_from_attempt" INTEGER,
-    "last_checkpoint_step" BIGINT
+    "last_checkpoint_step" BIGINT,
+    "last_step" BIGINT
 );
 
 CREATE TABLE "attempts" (
@@ -76,7 +77,8 @@ CREATE TABLE "checkpoints" (
     "step" BIGINT,
     "parent" VARCHAR,
     "at" TIMESTAMP,
-    "note" VARCHAR
+    "note" VARCHAR,
+    "upload_id" VARCHAR NOT NULL
 );
 
 CREATE TABLE "costs" (

@@ -5,6 +5,7 @@ from pathlib import Path
 import duckdb
 
 from data.errors import UserError
+from data.sql import number
 
 FOLDER = Path(__file__).parent
 
@@ -41,10 +42,5 @@ def migrate(con: duckdb.DuckDBPyConnection) -> int:
 
 
 def _version(con: duckdb.DuckDBPyConnection) -> int:
-    found = con.execute(
-        "SELECT count(*) FROM information_schema.tables WHERE table_name = 'schema_migrations'"
-    ).fetchone()
-    if not found or not found[0]:
-        return 0
-    row = con.execute("SELECT coalesce(max(version), 0) FROM schema_migrations").fetchone()
-    return int(row[0]) if row else 0
+    made = number(con, "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'schema_migrations'")
+    return number(con, "SELECT max(version) FROM schema_migrations") if made else 0

@@ -1,0 +1,190 @@
+"""Runs, attempts, allocations and campaigns: always derived anew from what files said and people decided."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+import pandas as pd
+
+from data.merge import merge
+
+COLOCATED = "all"
+
+
+def derive(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> None:
+    """Recompute everything that depends on these runs, inside the caller's transaction.
+
+    Later uploads win over earlier ones cell by cell; run details win over files.
+    """
+    names = sorted(set(runs))
+    for table in ("runs", "attempts", "allocations"):
+        con.execute(f"DELETE FROM {table} WHERE run IN (SELECT unnest(?::VARCHAR[]))", [names])
+    con.execute(_RUNS, {"runs": names})
+    con.execute(_ATTEMPTS, {"runs": names})
+    _allocations(con, names)
+    con.execute("DELETE FROM campaigns")
+    con.execute(_CAMPAIGNS)
+
+
+_RUNS = """
+INSERT INTO runs BY NAME
+SELECT f.run,
+    coalesce(d.details->>'campaign', f.campaign) AS campaign,
+    f.framework, f.framework_version,
+    coalesce(d.details->>'algorithm', f.algorithm) AS algorithm,
+    coalesce(d.details->>'mode', f.mode) AS mode,
+    coalesce(d.details->>'llm', f.llm) AS llm,
+    f.synthetic,
+    coalesce(d.details->>'note', f.note) AS note
+FROM (
+    SELECT run, arg_max(campaign, seq) AS campaign, arg_max(framework, seq) AS framework,
+        arg_max(framework_version, seq) AS framework_version, arg_max(algorithm, seq) AS algorithm,
+        arg_max(mode, seq) AS mode, arg_max(llm, seq) AS llm, bool_or(synthetic) AS synthetic,
+        arg_max(note, seq) AS note
+    FROM run_sources WHERE run IN (SELECT unnest($runs::VARCHAR[])) GROUP BY run
+) f LEFT JOIN run_settings d USING (run)
+"""
+
+# Status and basis come from the file that knows most of the attempt: a shorter, older copy changes neither.
+_ATTEMPTS = """
+INSERT INTO attempts BY NAME
+WITH ranked AS (
+    SELECT *, {'step': coalesce(last_step, -1), 'seq': seq} AS knows,
+        {
+            'step': coalesce(last_step, -1),
+            'basis': CASE elapsed_basis WHEN 'clock' THEN 3 WHEN 'progress_bar' THEN 2 ELSE 1 END,
+            'seq': seq
+        } AS times
+    FROM attempt_sources WHERE run IN (SELECT unnest($runs::VARCHAR[]))
+),
+said AS (
+    SELECT run, attempt,
+        min(started_at) AS started_at, max(ended_at) AS ended_at,
+        arg_max(elapsed_s, seq) FILTER (elapsed_basis = 'user' OR elapsed_basis IS NULL) AS user_s,
+        arg_max(elapsed_basis, times) FILTER (elapsed_s IS NOT NULL AND elapsed_basis <> 'user') AS basis,
+        max(elapsed_s) FILTER (elapsed_basis = 'clock') AS clock_s,
+        max(elapsed_s) FILTER (elapsed_basis = 'progress_bar') AS bar_s,
+        arg_max({'status': status, 'cause': cause}, knows) FILTER (status <> 'unknown') AS ending,
+        arg_max(resumed_from_step, seq) AS resumed_from_step,
+        arg_max(resumed_from_attempt, seq) AS resumed_from_attempt,
+        max(last_checkpoint_step) AS last_checkpoint_step
+    FROM ranked GROUP BY run, attempt
+),
+step_sums AS (
+    SELECT run, attempt, sum(step_s) AS step_sum_s FROM (
+        SELECT run, attempt, step, max(step_s) AS step_s FROM steps
+        WHERE run IN (SELECT unnest($runs::VARCHAR[])) GROUP BY run, attempt, step
+    ) GROUP BY run, attempt
+),
+timed AS (
+    SELECT said.*, step_sum_s, greatest(clock_s, epoch(ended_at) - epoch(started_at)) AS wall_s,
+        CASE WHEN user_s IS NOT NULL THEN 'user'
+            WHEN started_at IS NOT NULL AND ended_at IS NOT NULL THEN 'clock'
+            WHEN basis IS NOT NULL THEN basis
+            WHEN step_sum_s IS NOT NULL THEN 'step_sum' END AS chosen
+    FROM said LEFT JOIN step_sums USING (run, attempt)
+)
+SELECT t.run, t.attempt, t.started_at, t.ended_at,
+    CASE chosen WHEN 'user' THEN user_s WHEN 'clock' THEN wall_s WHEN 'progress_bar' THEN bar_s
+        ELSE step_sum_s END AS elapsed_s,
+    chosen AS elapsed_basis,
+    coalesce(
+        json_extract_string(d.details, '$.status."' || t.attempt || '"'), t.ending.status, 'unknown'
+    ) AS status,
+    t.ending.cause AS cause,
+    t.resumed_from_step, t.resumed_from_attempt, t.last_checkpoint_step
+FROM timed t LEFT JOIN run_settings d USING (run)
+"""
+
+_CAMPAIGNS = """
+INSERT INTO campaigns BY NAME
+WITH named AS (
+    SELECT r.campaign, d.details->>'team' AS team, NULL AS shipped_checkpoint, 9e18::BIGINT AS seq
+    FROM runs r LEFT JOIN run_settings d USING (run) WHERE r.campaign IS NOT NULL
+    UNION ALL
+    SELECT r.campaign, s.team, s.shipped_checkpoint, s.seq
+    FROM runs r JOIN run_sources s ON s.run = r.run AND s.campaign = r.campaign
+    UNION ALL
+    SELECT DISTINCT campaign, NULL, NULL, -1 FROM costs WHERE campaign IS NOT NULL
+)
+SELECT campaign, arg_max(team, seq) AS team, arg_max(shipped_checkpoint, seq) AS shipped_checkpoint
+FROM named GROUP BY campaign
+"""
+
+
+def _allocations(con: duckdb.DuckDBPyConnection, runs: list[str]) -> None:
+    attempts = _records(con, "SELECT * FROM attempts WHERE run IN (SELECT unnest(?::VARCHAR[]))", runs)
+    said = _records(con, _FILE_ALLOCATIONS, runs)
+    settings = {
+        row["run"]: (json.loads(row["details"]), row["origin"])
+        for row in _records(
+            con, "SELECT * FROM run_settings WHERE run IN (SELECT unnest(?::VARCHAR[]))", runs
+        )
+    }
+    rows: list[dict[str, Any]] = []
+    for attempt in attempts:
+        key = (attempt["run"], attempt["attempt"])
+        mine = [row for row in said if (row["run"], row["attempt"]) == key]
+        details, origin = settings.get(attempt["run"], ({}, ""))
+        rows += [_timed(row, attempt) for row in _of_attempt(mine, details, origin)]
+    if rows:
+        frame = pd.DataFrame(rows)
+        frame["started_at"] = pd.to_datetime(frame["started_at"])
+        frame["ended_at"] = pd.to_datetime(frame["ended_at"])
+        merge(con, "allocations", frame)
+
+
+_FILE_ALLOCATIONS = """
+SELECT run, attempt, pool, started_at, arg_max(role, seq) AS role, arg_max(platform, seq) AS platform,
+    arg_max(gpus, seq) AS gpus, arg_max(cores, seq) AS cores, arg_max(ended_at, seq) AS ended_at,
+    arg_max(seconds, seq) AS seconds, arg_max(price_id, seq) AS price_id
+FROM allocation_sources WHERE run IN (SELECT unnest(?::VARCHAR[]))
+GROUP BY run, attempt, pool, started_at
+"""
+
+
+def _of_attempt(said: list[dict[str, Any]], details: dict[str, Any], origin: str) -> list[dict[str, Any]]:
+    """File allocations, or the pools of the run details; a pool known to both keeps the times of the file."""
+    pools = details.get("pools") or []
+    default = details.get("platform")
+    if said and (not pools or origin != "run_details"):
+        return [row | {"platform": row["platform"] or default, "source": "file"} for row in said]
+    out: list[dict[str, Any]] = []
+    for pool in pools:
+        given = {k: pool.get(k) for k in ("pool", "role", "platform", "gpus", "cores", "price_id", "seconds")}
+        given["platform"] = given["platform"] or default
+        segments = [row for row in said if row["pool"] == pool["pool"]]
+        if given["seconds"] is not None or not segments:
+            out.append({"started_at": None, "ended_at": None, **given, "source": "user"})
+        elif len(segments) == 1:
+            times = {k: segments[0][k] for k in ("started_at", "ended_at", "seconds")}
+            out.append({**given, **times, "source": "user"})
+        else:
+            out += [_over(row, given) for row in segments]
+    return out
+
+
+def _over(segment: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """A pool that changed its size over time keeps the sizes that the file tells."""
+    kept = {k: segment[k] for k in ("pool", "started_at", "ended_at", "seconds")}
+    size = {k: given[k] if segment[k] is None else segment[k] for k in ("gpus", "cores")}
+    return {**kept, **size, **{k: given[k] for k in ("role", "platform", "price_id")}, "source": "user"}
+
+
+def _timed(row: dict[str, Any], attempt: dict[str, Any]) -> dict[str, Any]:
+    started, ended = row["started_at"], row["ended_at"]
+    if started is not None and ended is not None:
+        seconds, basis = (ended - started).total_seconds(), "clock"
+    elif row["seconds"] is not None:
+        seconds, basis = row["seconds"], "user"
+    else:
+        seconds, basis = attempt["elapsed_s"], attempt["elapsed_basis"]
+    named = {"run": attempt["run"], "attempt": attempt["attempt"], "seconds": seconds, "seconds_basis": basis}
+    return {**row, **named}
+
+
+def _records(con: duckdb.DuckDBPyConnection, sql: str, runs: list[str]) -> list[dict[str, Any]]:
+    result = con.execute(sql, [runs])
+    names = [d[0] for d in result.description or []]
+    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]

@@ -1,0 +1,161 @@
+"""GPU samples into Parquet parts and roll-ups; what overlaps stored samples is merged, not counted twice."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import duckdb
+
+from data.gpu_rollup import HOLD_MEDIANS, MEASURES, coverage_sql, minutes_sql, with_gaps_sql
+from data.merge import differs
+from data.readers.base import Progress
+from data.sql import first, number
+from data.tables import columns, types
+
+
+@dataclass(frozen=True)
+class _Part:
+    rows: int
+    gpu_ids: list[str]
+    first: object
+    last: object
+    measures: tuple[str, ...]
+
+
+def add_samples(
+    con: duckdb.DuckDBPyConnection,
+    parts: Path,
+    files: Sequence[Path],
+    upload_id: str,
+    notes: list[str],
+    progress: Progress,
+) -> dict[str, int]:
+    """Take over scratch parts (columns of `gpu_samples`) in the caller's transaction; rows added by table.
+
+    A sample is its GPU and stamp. Of a stamp that is stored already the stored values stay and empty ones are
+    filled. Parts of a GPU that gets more samples are rewritten as one, because the seconds that a sample stands
+    for depend on its neighbours. A part without a committed row in `gpu_parts` is invisible and swept later.
+    """
+    files = [f for f in files if number(con, f"SELECT count(*) FROM {_read([f])}")]
+    if not files:
+        return {}
+    progress("samples", 0, None)
+    described = _describe(con, _read(files))
+    old = con.execute(
+        "SELECT part_id, file, rows FROM gpu_parts WHERE list_has_any(gpu_ids, ?::VARCHAR[])",
+        [described.gpu_ids],
+    ).fetchall()
+    if old:
+        stored = [parts / name for _, name, _ in old]
+        placed = [_combined(con, parts, stored, files, notes)]
+        described = _describe(con, _read(placed))
+        _forget(con, [part for part, *_ in old], described.gpu_ids)
+    else:
+        placed = [_take(con, parts, path) for path in files]
+    for path in placed:
+        _list_part(con, path, upload_id, _describe(con, _read([path])) if len(placed) > 1 else described)
+    relation = _read(placed)
+    con.execute(f"INSERT INTO gpu_minutes BY NAME {minutes_sql(relation, described.measures)}")
+    con.execute(f"INSERT INTO gpu_coverage BY NAME {coverage_sql(with_gaps_sql(relation))}")
+    progress("samples", described.rows, described.rows)
+    return {"gpu_samples": described.rows - sum(rows for *_, rows in old)}
+
+
+def _forget(con: duckdb.DuckDBPyConnection, part_ids: list[str], gpu_ids: list[str]) -> None:
+    con.execute("DELETE FROM gpu_parts WHERE part_id IN (SELECT unnest(?::VARCHAR[]))", [part_ids])
+    for table in ("gpu_minutes", "gpu_coverage"):
+        con.execute(f"DELETE FROM {table} WHERE gpu_id IN (SELECT unnest(?::VARCHAR[]))", [gpu_ids])
+
+
+def _describe(con: duckdb.DuckDBPyConnection, relation: str) -> _Part:
+    counts = ", ".join(f"count({m})" for m in MEASURES)
+    row = first(con, f"SELECT count(*), list(DISTINCT gpu_id), min(ts), max(ts), {counts} FROM {relation}")
+    if row is None:
+        raise RuntimeError("an aggregate returned no row")
+    found = tuple(m for m, n in zip(MEASURES, row[4:], strict=True) if n)
+    return _Part(int(row[0]), sorted(row[1]), row[2], row[3], found)
+
+
+def _take(con: duckdb.DuckDBPyConnection, parts: Path, path: Path) -> Path:
+    """Move a scratch part to its place, rewritten when a column is lacking."""
+    target = parts / f"{uuid4().hex}.parquet"
+    has = {str(row[0]) for row in con.execute(f"DESCRIBE SELECT * FROM {_read([path])}").fetchall()}
+    if has >= set(columns("gpu_samples")):
+        path.replace(target)
+        _fsync(target)
+        return target
+    listed = ", ".join(
+        f"{name if name in has else 'NULL'}::{kind} AS {name}" for name, kind in types("gpu_samples").items()
+    )
+    return _copy(con, f"SELECT {listed} FROM {_read([path])}", target)
+
+
+def _combined(
+    con: duckdb.DuckDBPyConnection,
+    parts: Path,
+    stored: Sequence[Path],
+    fresh: Sequence[Path],
+    notes: list[str],
+) -> Path:
+    named = ", ".join(f"any_value({m}) AS {m}" for m in MEASURES)
+    once = f"(SELECT gpu_id, ts, {named} FROM {_read(fresh)} GROUP BY gpu_id, ts)"
+    kinds = types("gpu_samples")
+    clash = " OR ".join(differs(m, kinds[m]) for m in MEASURES)
+    contradict = number(
+        con, f"SELECT count(*) FROM {once} i JOIN {_read(stored)} s USING (gpu_id, ts) WHERE {clash}"
+    )
+    if contradict:
+        notes.append(f"{contradict} GPU samples were there with other values and were kept as they are.")
+    filled = ", ".join(f"coalesce(s.{m}, i.{m}) AS {m}" for m in MEASURES)
+    listed = ", ".join(MEASURES)
+    return _copy(
+        con,
+        f"""
+        WITH merged AS (
+            SELECT s.gpu_id, s.ts, {filled} FROM {_read(stored)} s LEFT JOIN {once} i USING (gpu_id, ts)
+            UNION ALL
+            SELECT i.gpu_id, i.ts, {listed} FROM {once} i ANTI JOIN {_read(stored)} s USING (gpu_id, ts)
+        ),
+        spaced AS (
+            SELECT *, epoch_us(lead(ts) OVER (PARTITION BY gpu_id ORDER BY ts)) - epoch_us(ts) AS gap_us
+            FROM merged
+        ),
+        caps AS (SELECT gpu_id, {HOLD_MEDIANS} * median(gap_us) AS cap_us FROM spaced GROUP BY gpu_id)
+        SELECT gpu_id, ts, coalesce(least(gap_us, cap_us), 0) / 1e6 AS dt_s, {listed}
+        FROM spaced JOIN caps USING (gpu_id)
+        """,
+        parts / f"{uuid4().hex}.parquet",
+    )
+
+
+def _list_part(con: duckdb.DuckDBPyConnection, path: Path, upload_id: str, part: _Part) -> None:
+    con.execute(
+        "INSERT INTO gpu_parts (part_id, file, upload_id, rows, gpu_ids, ts_min, ts_max) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [path.stem, path.name, upload_id, part.rows, part.gpu_ids, part.first, part.last],
+    )
+
+
+def _copy(con: duckdb.DuckDBPyConnection, select: str, target: Path) -> Path:
+    partial = target.with_suffix(".part")
+    con.execute(f"COPY ({select}) TO {_text(str(partial))} (FORMAT parquet, COMPRESSION zstd)")
+    _fsync(partial)
+    return partial.replace(target)
+
+
+def _read(files: Sequence[Path]) -> str:
+    return f"read_parquet([{', '.join(_text(str(f)) for f in files)}], union_by_name = true)"
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _fsync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,144 @@
+"""From an upload to committed rows: spool, choose a reader, read, store in one transaction, remember."""
+
+import json
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+import duckdb
+
+from data.catalogue import load_catalogue
+from data.errors import UserError
+from data.load import write
+from data.readers.base import Choices, Progress, Source, no_progress
+from data.rebuild import rebuild, remove_example, undo_upload
+from data.receipt import Receipt
+from data.run_details import check_ids, choices_details, missing_for_cost
+from data.spool import ByteStream, spool
+from data.sql import first
+from data.store import Store
+from data.upload import read_upload
+from data.workspace import utc_now
+
+__all__ = ["find_upload", "ingest_file", "rebuild", "remove_example", "undo_upload"]
+
+SPACE_FACTOR = 3
+"""Free space wanted: the original, its rows and the write-ahead log, each at most as large as the file."""
+
+
+def ingest_file(
+    store: Store,
+    path_or_stream: Path | str | ByteStream,
+    name: str | None = None,
+    choices: Choices | None = None,
+    progress: Progress = no_progress,
+) -> Receipt:
+    """Load one file; rows, receipt and decision are committed together or nothing is.
+
+    The same bytes twice write nothing and say so (`duplicate_of`). `progress` is called with (stage, done,
+    total): spool in bytes, read in the reader's unit, store in tables; raising from it cancels the upload.
+    Raises UnreadableFileError, AmbiguousFormatError or another UserError with the remedy.
+    """
+    decided = _checked(choices or Choices())
+    file_name = name or (Path(path_or_stream).name if isinstance(path_or_stream, Path | str) else "upload")
+    _check_space(store.home, path_or_stream)
+    work = store.spool / uuid4().hex
+    try:
+        source = spool(path_or_stream, file_name, work, progress)
+        return _load(store, source, decided, work, progress)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def find_upload(store: Store, sha256: str) -> Receipt | None:
+    """The receipt of the upload with these bytes, None when there is none."""
+    with store.view() as view:
+        return _stored_receipt(view.cursor, sha256)
+
+
+def _load(store: Store, source: Source, choices: Choices, work: Path, progress: Progress) -> Receipt:
+    known = find_upload(store, source.sha256)
+    if known is not None:
+        return _duplicate(store, known, source, choices)
+    upload = read_upload(source, choices, work, utc_now(), progress=progress)
+    with store.exclusive():
+        known = find_upload(store, source.sha256)
+        if known is not None:
+            return _duplicate(store, known, source, choices)
+        kept = keep_original(store, source)
+        try:
+            with store.transaction() as con:
+                receipt = write(con, store.parts, upload, progress)
+        except BaseException:
+            if kept:
+                store.original(source.sha256).unlink(missing_ok=True)
+            raise
+        store.workspace.decide("upload", upload.payload(), upload_sha256=source.sha256, at=upload.at)
+    return receipt
+
+
+def keep_original(store: Store, source: Source) -> bool:
+    """Put the original bytes under their hash, durably; False when they were there."""
+    target = store.original(source.sha256)
+    if target.exists() and target.stat().st_size == source.size_bytes:
+        return False
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f"{target.name}.{uuid4().hex}.part")
+    try:
+        os.link(source.original, temporary)
+        _fsync(temporary)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    _fsync(target.parent)
+    return True
+
+
+def _fsync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _checked(choices: Choices) -> Choices:
+    """Refuse choices that no catalogue knows before any byte is read; models get their catalogue name."""
+    catalogue = load_catalogue()
+    check_ids(catalogue, choices.llm, [choices.platform])
+    choices_details(choices)
+    model = catalogue.llm(choices.llm) if choices.llm else None
+    return replace(choices, llm=model.model_id) if model else choices
+
+
+def _check_space(home: Path, path_or_stream: object) -> None:
+    if not isinstance(path_or_stream, Path | str) or not Path(path_or_stream).is_file():
+        return
+    size, free = Path(path_or_stream).stat().st_size, shutil.disk_usage(home).free
+    if free < SPACE_FACTOR * size:
+        raise UserError(
+            f"{free / 1e6:.0f} MB are free, {SPACE_FACTOR * size / 1e6:.0f} MB are needed for this file",
+            str(home),
+            "Free some space or move the home to a larger disk (IPD_HOME).",
+        )
+
+
+def _stored_receipt(cursor: duckdb.DuckDBPyConnection, sha256: str) -> Receipt | None:
+    row = first(cursor, "SELECT receipt FROM uploads WHERE sha256 = ?", [sha256])
+    return Receipt.from_dict(json.loads(row[0])) if row else None
+
+
+def _duplicate(store: Store, known: Receipt, source: Source, choices: Choices) -> Receipt:
+    note = f"These bytes were loaded before as {known.file}: nothing was written."
+    if choices_details(choices) or choices.run:
+        note += " The details given with this upload were not applied: edit them in the run details."
+    lacking = tuple(m.__dict__ for run in known.runs for m in missing_for_cost(store, run))
+    return known.with_(
+        file=source.name,
+        duplicate_of=known.upload_id,
+        rows_written={},
+        warnings=(*known.warnings, note),
+        missing_for_cost=lacking,
+    )

@@ -1,0 +1,319 @@
+"""A batch into the database: names, rows, provenance, derived tables, receipt, in one transaction."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+
+from data.attempt_match import incoming
+from data.checkpoints import name_checkpoints
+from data.derive import derive
+from data.gpu_store import add_samples
+from data.identity import Identity, apply, identify
+from data.merge import Policy, merge
+from data.readers.base import Batch, Choices, Progress, no_progress
+from data.receipt import Receipt, describe
+from data.run_details import apply_choices, missing
+from data.sql import first
+from data.sql import number as sql_number
+from data.tables import columns, keys
+from data.upload import Upload, choices_dict
+
+ROW_TABLES = (
+    "metric_raw",
+    "steps",
+    "length_hist",
+    "step_phases",
+    "checkpoints",
+    "evals",
+    "eval_tasks",
+    "gpus",
+    "env_events",
+    "scheduler_jobs",
+    "costs",
+)
+DERIVED = ("campaigns", "runs", "attempts", "allocations")
+LAST_WINS = frozenset({"gpus", "scheduler_jobs"})
+"""A later export of these knows more: a job ends, a GPU moves to another run."""
+
+
+def write(
+    con: duckdb.DuckDBPyConnection, parts: Path, upload: Upload, progress: Progress = no_progress
+) -> Receipt:
+    """Store an upload and return its receipt; UserError when the person's choices do not fit the file."""
+    batch, choices = upload.batch, upload.choices
+    batch.reconcile()
+    _known_tables(batch)
+    receipt = describe(upload.source, upload.sniff, batch, choices)
+    seq = _next_seq(con)
+    _fill_source(batch)
+    with incoming(con, batch):
+        identity = identify(con, batch, upload.source.name, choices)
+    last_steps = _last_steps(batch)
+    apply(batch, identity, choices)
+    name_checkpoints(con, batch)
+    stamp = {"upload_id": receipt.upload_id, "seq": seq}
+    runs = _runs(identity, choices)
+    newest = _knows_most(con, identity, last_steps)
+    _sources(con, batch, identity, choices, stamp, last_steps)
+    notes = list(identity.notes)
+    written = _rows(con, batch, receipt.upload_id, newest, identity.explicit, notes, progress)
+    written |= add_samples(con, parts, batch.gpu_parts, receipt.upload_id, notes, progress)
+    apply_choices(con, runs, choices)
+    _proposals(con, batch, receipt.upload_id)
+    derive(con, runs)
+    _set_aside(con, batch, receipt.upload_id)
+    _links(con, batch, runs, receipt.upload_id)
+    receipt = receipt.with_(
+        runs=tuple(runs),
+        rows_written={k: n for k, n in written.items() if n},
+        warnings=(*receipt.warnings, *notes),
+        missing_for_cost=tuple(asdict(m) for run in runs for m in missing(_reader(con), run)),
+    )
+    _upload_row(con, upload, receipt)
+    con.execute(_TELEMETRY_END)
+    return receipt
+
+
+_TELEMETRY_END = """
+DELETE FROM meta WHERE key = 'telemetry_end';
+INSERT INTO meta SELECT 'telemetry_end', max(t)::VARCHAR FROM (
+    SELECT max(ts) AS t FROM steps UNION ALL SELECT max(ended_at) FROM attempts
+    UNION ALL SELECT max(ts_max) FROM gpu_parts UNION ALL SELECT max("at") FROM evals
+    UNION ALL SELECT max(started_at) FROM env_events UNION ALL SELECT max(ended_at) FROM scheduler_jobs
+    UNION ALL SELECT max(charge_end) FROM costs
+) HAVING max(t) IS NOT NULL
+"""
+
+
+def _known_tables(batch: Batch) -> None:
+    unknown = set(batch.tables) - set(ROW_TABLES) - set(DERIVED)
+    if unknown:
+        raise RuntimeError(f"{batch.format}: no table is called {sorted(unknown)}")
+    batch.tables = {name: frame for name, frame in batch.tables.items() if len(frame)}
+
+
+def _fill_source(batch: Batch) -> None:
+    steps = batch.tables.get("steps")
+    if steps is None:
+        return
+    if "source" not in steps:
+        batch.tables["steps"] = steps.assign(source=batch.format)
+    else:
+        batch.tables["steps"] = steps.assign(source=steps["source"].fillna(batch.format))
+
+
+def _next_seq(con: duckdb.DuckDBPyConnection) -> int:
+    return sql_number(con, "SELECT max(seq) FROM run_sources") + 1
+
+
+def _last_steps(batch: Batch) -> dict[tuple[str, int], int]:
+    """Last step of each local attempt in the file."""
+    found: dict[tuple[str, int], int] = {}
+    for table in ("steps", "metric_raw", "evals"):
+        frame = batch.tables.get(table)
+        if frame is None or not {"run", "attempt", "step"} <= set(frame.columns):
+            continue
+        last = frame.groupby(["run", "attempt"], as_index=False)["step"].max().dropna()
+        for run, attempt, step in zip(last["run"], last["attempt"], last["step"], strict=True):
+            key = (str(run), int(attempt))
+            found[key] = max(found.get(key, int(step)), int(step))
+    return found
+
+
+def _runs(identity: Identity, choices: Choices) -> list[str]:
+    named = list(dict.fromkeys(identity.runs.values()))
+    if choices.run and choices.run not in named:
+        named.append(choices.run)
+    return named
+
+
+def _knows_most(
+    con: duckdb.DuckDBPyConnection, identity: Identity, last_steps: dict[tuple[str, int], int]
+) -> bool:
+    """True when no stored file goes further in an attempt that this file holds."""
+    for (local, number), attempt in identity.attempts.items():
+        row = first(
+            con,
+            "SELECT max(last_step) FROM attempt_sources WHERE run = ? AND attempt = ?",
+            [identity.runs[local], attempt],
+        )
+        if row and row[0] is not None and last_steps.get((local, number), -1) < row[0]:
+            return False
+    return True
+
+
+def _sources(
+    con: duckdb.DuckDBPyConnection,
+    batch: Batch,
+    identity: Identity,
+    choices: Choices,
+    stamp: dict[str, Any],
+    last_steps: dict[tuple[str, int], int],
+) -> None:
+    """What this file says about runs, attempts and allocations, kept apart so that it can be taken back."""
+    locals_of = {run: local for local, run in identity.runs.items()}
+    runs = pd.DataFrame({"run": _runs(identity, choices)})
+    if len(runs):
+        runs = _joined(runs, batch.tables.get("runs"), ["run"], columns("run_sources"))
+        runs = _joined(runs, batch.tables.get("campaigns"), ["campaign"], columns("run_sources"))
+        marked = runs["synthetic"].fillna(False).astype(bool) if "synthetic" in runs else False
+        runs = runs.assign(local_run=runs["run"].map(locals_of), synthetic=marked | choices.synthetic)
+        merge(con, "run_sources", runs.assign(**stamp), "replace")
+    attempts = pd.DataFrame(
+        [
+            {
+                "run": identity.runs[local],
+                "attempt": attempt,
+                "local_attempt": number,
+                "last_step": last_steps.get((local, number)),
+            }
+            for (local, number), attempt in identity.attempts.items()
+        ]
+    )
+    if len(attempts):
+        said = batch.tables.get("attempts")
+        attempts = _joined(attempts, said, ["run", "attempt"], columns("attempt_sources"))
+        attempts["last_step"] = attempts["last_step"].astype("Int64")
+        merge(con, "attempt_sources", attempts.assign(**stamp), "replace")
+    allocations = batch.tables.get("allocations")
+    if allocations is not None:
+        kept = allocations.drop(columns=["source"], errors="ignore")
+        merge(con, "allocation_sources", kept.assign(**stamp), "replace")
+
+
+def _joined(base: pd.DataFrame, more: pd.DataFrame | None, on: list[str], wanted: list[str]) -> pd.DataFrame:
+    """Add the columns of `more` that a table has; the last row of a key wins cell by cell."""
+    if more is None or not set(on) <= set(base.columns):
+        return base
+    fresh = [c for c in more.columns if c in wanted and c not in base.columns]
+    grouped = more[[*on, *fresh]].groupby(on, dropna=False, sort=False, as_index=False).last()
+    return base.merge(grouped, on=on, how="left")
+
+
+def _rows(
+    con: duckdb.DuckDBPyConnection,
+    batch: Batch,
+    upload_id: str,
+    newest: bool,
+    explicit: bool,
+    notes: list[str],
+    progress: Progress,
+) -> dict[str, int]:
+    written: dict[str, int] = {}
+    present = [t for t in ROW_TABLES if t in batch.tables]
+    for done, table in enumerate(present):
+        progress("store", done, len(present))
+        frame = batch.tables[table].assign(upload_id=upload_id)
+        later_wins = explicit or table in LAST_WINS or (newest and table in ("evals", "checkpoints"))
+        policy: Policy = "replace" if later_wins else "keep"
+        merged = merge(con, table, frame, policy)
+        written[table] = merged.written
+        if merged.conflicts and table not in LAST_WINS:
+            notes.append(_conflict(table, merged.conflicts, policy))
+    progress("store", len(present), len(present))
+    return written
+
+
+def _conflict(table: str, n: int, policy: Policy) -> str:
+    if policy == "replace":
+        return f"{n} rows of {table} were there with other values and were replaced; undo takes that back."
+    return f"{n} rows of {table} were there with other values and were kept as they are."
+
+
+def _proposals(con: duckdb.DuckDBPyConnection, batch: Batch, upload_id: str) -> None:
+    if not batch.proposals:
+        return
+    rows = [
+        {
+            "upload_id": upload_id,
+            "run": p.run,
+            "field": p.field,
+            "value": json.dumps(p.value, default=float),
+            "how": p.how,
+        }
+        for p in batch.proposals
+    ]
+    merge(con, "proposals", pd.DataFrame(rows), "replace")
+
+
+def _set_aside(con: duckdb.DuckDBPyConnection, batch: Batch, upload_id: str) -> None:
+    if not batch.set_aside:
+        return
+    frame = pd.DataFrame(
+        {
+            "upload_id": upload_id,
+            "line": [s.line for s in batch.set_aside],
+            "column_name": [s.column for s in batch.set_aside],
+            "reason": [s.reason for s in batch.set_aside],
+            "text": [s.text[:500] for s in batch.set_aside],
+        }
+    )
+    con.register("aside", frame)
+    con.execute("INSERT INTO quarantine BY NAME SELECT * FROM aside")
+    con.unregister("aside")
+
+
+def _links(con: duckdb.DuckDBPyConnection, batch: Batch, runs: list[str], upload_id: str) -> None:
+    """What ties this upload to others: taking one back means to replay those that share something with it."""
+    links = {("run", run) for run in runs}
+    for table, kind, column in (
+        ("gpus", "gpu", "gpu_id"),
+        ("eval_tasks", "eval", "eval_id"),
+        ("evals", "eval", "eval_id"),
+        ("checkpoints", "checkpoint", "checkpoint"),
+    ):
+        frame = batch.tables.get(table)
+        if frame is None:
+            continue
+        free = frame[frame["run"].isna()] if "run" in frame and table != "gpus" else frame
+        links |= {(kind, str(name)) for name in free[column].dropna().unique()}
+    gpus = con.execute("SELECT DISTINCT unnest(gpu_ids) FROM gpu_parts WHERE upload_id = ?", [upload_id])
+    links |= {("gpu", str(name)) for (name,) in gpus.fetchall()}
+    for table in batch.tables:
+        bag = table in ROW_TABLES and not keys(table)
+        if bag or table == "scheduler_jobs":
+            links.add(("table", table))
+    if links:
+        frame = pd.DataFrame(sorted(links), columns=["kind", "name"]).assign(upload_id=upload_id)
+        con.register("links_in", frame)
+        con.execute("INSERT INTO upload_links BY NAME SELECT * FROM links_in")
+        con.unregister("links_in")
+
+
+def _upload_row(con: duckdb.DuckDBPyConnection, upload: Upload, receipt: Receipt) -> None:
+    row = {
+        "upload_id": receipt.upload_id,
+        "sha256": receipt.sha256,
+        "name": receipt.file,
+        "size_bytes": receipt.size_bytes,
+        "format": receipt.format,
+        "confidence": receipt.confidence,
+        "why": receipt.why,
+        "encoding": receipt.encoding,
+        "line_ending": receipt.line_ending,
+        "physical_lines": receipt.physical_lines,
+        "records": receipt.records,
+        "stored": receipt.stored,
+        "quarantined": receipt.quarantined,
+        "ignored": sum(receipt.ignored.values()),
+        "rows_written": sum(receipt.rows_written.values()),
+        "choices": json.dumps(choices_dict(upload.choices), sort_keys=True),
+        "receipt": json.dumps(receipt.to_dict(), default=str),
+        "timezone": receipt.timezone,
+        "synthetic": upload.choices.synthetic,
+        "uploaded_at": upload.at,
+    }
+    names = columns("uploads")
+    con.execute(
+        f"INSERT INTO uploads ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})",
+        [row[name] for name in names],
+    )
+
+
+def _reader(con: duckdb.DuckDBPyConnection) -> Callable[[str, list[Any]], list[tuple[Any, ...]]]:
+    return lambda sql, params: con.execute(sql, params).fetchall()

@@ -1,0 +1,277 @@
+"""Run details: what a person says about a run that no file knows, and what a dollar figure still lacks."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import duckdb
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from data.catalogue import Catalogue, load_catalogue
+from data.catalogue_types import CORE_UNIT, RENT_UNITS
+from data.derive import derive
+from data.errors import UserError
+from data.readers.base import Choices
+from data.sql import first
+from data.view import View
+
+if TYPE_CHECKING:
+    from data.store import Store
+
+Role = Literal["train", "rollout", "colocated", "judge", "sandbox"]
+Algorithm = Literal["grpo", "ppo", "dpo", "sft", "distill", "other"]
+Mode = Literal["sync", "one_step_off", "async"]
+Status = Literal["running", "completed", "failed", "cancelled", "unknown"]
+
+
+class PoolDetails(BaseModel):
+    """One pool: GPUs of a platform or CPU cores, for the whole attempt unless `seconds` is given."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    pool: str = Field(min_length=1, max_length=80)
+    role: Role
+    platform: str | None = None
+    gpus: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    cores: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    price_id: str | None = None
+    seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _has_size(self) -> "PoolDetails":
+        if self.gpus is None and self.cores is None:
+            raise ValueError(f"pool {self.pool}: give its GPUs, or its cores")
+        return self
+
+
+class RunDetails(BaseModel):
+    """Everything a person decided about one run; a later RunDetails of the run replaces an earlier one.
+
+    `status` overrides what files say, by attempt number. None leaves a cell to the files.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    run: str = Field(min_length=1)
+    campaign: str | None = None
+    team: str | None = None
+    llm: str | None = None
+    algorithm: Algorithm | None = None
+    mode: Mode | None = None
+    pools: tuple[PoolDetails, ...] = ()
+    status: Mapping[int, Status] = Field(default_factory=dict)
+    note: str | None = None
+
+    @model_validator(mode="after")
+    def _pools_differ(self) -> "RunDetails":
+        names = [p.pool for p in self.pools]
+        if len(set(names)) != len(names):
+            raise ValueError("two pools have the same name")
+        return self
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """An inferred run detail, and the sentence that says how it was inferred."""
+
+    field: str
+    value: Any
+    how: str
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What a run lacks for a dollar figure: `field` is gpus, platform or time."""
+
+    run: str
+    field: str
+    text: str
+    proposal: Any = None
+    how: str | None = None
+
+
+def save_details(store: "Store", details: RunDetails) -> None:
+    """Decide and apply run details: all attempts of the run, present and future, get these pools.
+
+    Raises UserError for an unknown run, platform, model or price, naming the valid ones.
+    """
+    with store.exclusive():
+        with store.view() as view:
+            known = [name for (name,) in view.rows("SELECT run FROM runs ORDER BY run")]
+        if details.run not in known:
+            raise UserError(
+                f"There is no run {details.run}", "run details", f"Choose one of: {_listed(known)}."
+            )
+        check_details(details, load_catalogue())
+        payload = details.model_dump(mode="json", exclude_none=True)
+        decision = store.workspace.decide("run_details", payload, run=details.run)
+        with store.transaction() as con:
+            apply_details(con, payload)
+            set_applied(con, decision.id)
+
+
+def current_details(source: "Store | View", run: str) -> RunDetails:
+    """The run details in force, blank ones when nothing was decided."""
+    rows = _rows(source, "SELECT details FROM run_settings WHERE run = ?", [run])
+    found = json.loads(rows[0][0]) if rows else {}
+    return RunDetails.model_validate(
+        {k: v for k, v in found.items() if k in RunDetails.model_fields} | {"run": run}
+    )
+
+
+def missing_for_cost(source: "Store | View", run: str) -> list[Missing]:
+    """What a dollar figure of `run` still lacks, with a proposal where the files allow one."""
+    return missing(lambda sql, params: _rows(source, sql, params), run)
+
+
+def proposals(source: "Store | View", run: str) -> list[Suggestion]:
+    """What the files let us infer about a run, newest upload first."""
+    rows = _rows(source, _PROPOSALS, [run])
+    return [Suggestion(name, json.loads(value), how) for name, value, how in rows]
+
+
+_PROPOSALS = """
+SELECT p.field, arg_max(p.value, u.uploaded_at), arg_max(p.how, u.uploaded_at)
+FROM proposals p JOIN uploads u USING (upload_id) WHERE p.run = ? GROUP BY p.field ORDER BY p.field
+"""
+
+
+def check_details(details: RunDetails, catalogue: Catalogue) -> None:
+    """Raise UserError for ids that the catalogue does not know or that do not fit together."""
+    check_ids(catalogue, details.llm, [p.platform for p in details.pools])
+    for pool in details.pools:
+        if pool.price_id is None:
+            continue
+        price = catalogue.price_by_id(pool.price_id)
+        place = f"pool {pool.pool}"
+        if price is None:
+            valid = [p.price_id for p in catalogue.prices() if p.platform_id == pool.platform]
+            raise UserError(f"There is no price {pool.price_id}", place, f"Choose one of: {_listed(valid)}.")
+        units = RENT_UNITS if pool.gpus is not None else (CORE_UNIT,)
+        if price.platform_id != pool.platform or price.unit not in units:
+            raise UserError(
+                f"Price {pool.price_id} is {price.unit} of {price.platform_id}",
+                place,
+                f"Choose a price in {units[0]} of platform {pool.platform}.",
+            )
+
+
+def check_ids(catalogue: Catalogue, llm: str | None, platforms: Iterable[str | None]) -> None:
+    """Raise UserError for a model or platform that the catalogue does not know."""
+    if llm is not None and catalogue.llm(llm) is None:
+        valid = [m.model_id for m in catalogue.llms()]
+        raise UserError(
+            f"There is no model {llm} in the catalogue", "llm", f"Choose one of: {_listed(valid)}."
+        )
+    for platform in platforms:
+        if platform is not None and catalogue.platform(platform) is None:
+            valid = [p.platform_id for p in catalogue.platforms()]
+            raise UserError(
+                f"There is no platform {platform}", "platform", f"Choose one of: {_listed(valid)}."
+            )
+
+
+def apply_details(con: duckdb.DuckDBPyConnection, payload: Mapping[str, Any]) -> None:
+    """Put run details in force inside the caller's transaction."""
+    run = str(payload["run"])
+    kept = {k: v for k, v in _settings(con, run).items() if k == "platform"} if payload.get("pools") else {}
+    _put(con, run, {**kept, **payload}, "run_details")
+    derive(con, [run])
+
+
+def apply_choices(con: duckdb.DuckDBPyConnection, runs: Sequence[str], choices: Choices) -> None:
+    """Details given with an upload: cells that are given override earlier ones of these runs."""
+    given = choices_details(choices)
+    if not given:
+        return
+    for run in runs:
+        row = first(con, "SELECT origin FROM run_settings WHERE run = ?", [run])
+        before = _settings(con, run)
+        after = before | given
+        if "platform" in given and "pools" not in given and before.get("pools"):
+            after["pools"] = [p | {"platform": given["platform"]} for p in before["pools"]]
+        _put(con, run, after | {"run": run}, row[0] if row else "upload")
+
+
+def choices_details(choices: Choices) -> dict[str, Any]:
+    """Run details hidden in the choices of an upload; UserError when the numbers make no sense."""
+    sizes = {"all": choices.gpus, "train": choices.gpus_train, "rollout": choices.gpus_rollout}
+    for name, gpus in sizes.items():
+        if gpus is not None and gpus <= 0:
+            raise UserError(f"{gpus} GPUs ({name}) is not a number of GPUs", "", "Give a number above 0.")
+    if choices.gpus is not None and (choices.gpus_train is not None or choices.gpus_rollout is not None):
+        raise UserError(
+            "GPUs were given as one pool and as two", "", "Give gpus, or gpus_train and gpus_rollout."
+        )
+    roles = {"all": "colocated", "train": "train", "rollout": "rollout"}
+    pools = [
+        {"pool": name, "role": roles[name], "platform": choices.platform, "gpus": float(gpus)}
+        for name, gpus in sizes.items()
+        if gpus is not None
+    ]
+    found: dict[str, Any] = {"campaign": choices.campaign, "llm": choices.llm, "platform": choices.platform}
+    found["pools"] = pools or None
+    return {k: v for k, v in found.items() if v is not None}
+
+
+def missing(rows: Any, run: str) -> list[Missing]:
+    """`missing_for_cost` over a function (sql, params) -> tuples."""
+    pools = rows(
+        "SELECT attempt, pool, role, platform, gpus, cores, seconds FROM allocations WHERE run = ?", [run]
+    )
+    without = rows(
+        "SELECT attempt FROM attempts WHERE run = ? AND attempt NOT IN "
+        "(SELECT attempt FROM allocations WHERE run = ?) ORDER BY attempt",
+        [run, run],
+    )
+    inferred = {name: (json.loads(value), how) for name, value, how in rows(_PROPOSALS, [run])}
+    platform = rows("SELECT details->>'platform' FROM run_settings WHERE run = ?", [run])
+    found: list[Missing] = []
+    if without or not pools or any(gpus is None and cores is None for *_, gpus, cores, _ in pools):
+        value, how = inferred.get("gpus", (None, None))
+        found.append(Missing(run, "gpus", _GPUS_TEXT, value, how))
+    known_platform = bool(platform and platform[0][0]) if not pools else all(p[3] for p in pools)
+    if not known_platform:
+        value, how = inferred.get("platform", (None, None))
+        found.append(Missing(run, "platform", _PLATFORM_TEXT, value, how))
+    timed = rows("SELECT elapsed_s FROM attempts WHERE run = ?", [run])
+    untimed = any(seconds is None for *_, seconds in pools) if pools else any(s is None for (s,) in timed)
+    if untimed or (not pools and not timed):
+        found.append(Missing(run, "time", _TIME_TEXT))
+    return found
+
+
+_GPUS_TEXT = "The files do not say how many GPUs the run held: give its pools."
+_PLATFORM_TEXT = "The files do not say on which platform it ran: choose one."
+_TIME_TEXT = "No file says how long it ran: load a log with step times, or give the pools their seconds."
+
+
+def set_applied(con: duckdb.DuckDBPyConnection, decision_id: int) -> None:
+    """Remember that decisions up to this one are in the database."""
+    con.execute("DELETE FROM meta WHERE key = 'last_decision'")
+    con.execute("INSERT INTO meta VALUES ('last_decision', ?)", [str(decision_id)])
+
+
+def _settings(con: duckdb.DuckDBPyConnection, run: str) -> dict[str, Any]:
+    row = first(con, "SELECT details FROM run_settings WHERE run = ?", [run])
+    return dict(json.loads(row[0])) if row else {}
+
+
+def _put(con: duckdb.DuckDBPyConnection, run: str, details: Mapping[str, Any], origin: str) -> None:
+    con.execute("DELETE FROM run_settings WHERE run = ?", [run])
+    con.execute(
+        "INSERT INTO run_settings VALUES (?, ?, ?)", [run, json.dumps(dict(details), sort_keys=True), origin]
+    )
+
+
+def _rows(source: "Store | View", sql: str, params: list[Any]) -> list[tuple[Any, ...]]:
+    if isinstance(source, View):
+        return source.rows(sql, params)
+    with source.view() as view:
+        return view.rows(sql, params)
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:20])
+    return f"{shown}, …" if len(names) > 20 else shown or "none is known"
