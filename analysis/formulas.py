@@ -54,12 +54,37 @@ _ALL = (
         "as spend; never scaled to 100 %",
     ),
     Formula(
-        "if_free",
-        "Step time if a phase were free",
-        "sync: step_s - phase_s; async: largest sum of work over pools without that phase",
+        "phase_share",
+        "Share of the step",
+        "sum of the phase's wall or exposed seconds / sum of step seconds, on its pool's clock",
+        "frac",
+        "none",
+        "exact; the shares of overlapping pools do not add up",
+    ),
+    Formula(
+        "unattributed",
+        "Unattributed share of the step",
+        "1 - sum of wall and exposed seconds of a pool's clock / sum of step seconds",
+        "frac",
+        "none",
+        "exact; below 0 when phases overlap",
+    ),
+    Formula(
+        "step_mean_s",
+        "Mean step",
+        "sum of step seconds / steps",
         "s",
         "none",
-        "none: an identity on the median step",
+        "exact",
+    ),
+    Formula(
+        "if_free",
+        "Step time if a phase were free",
+        "sync: step - phase; overlapping pools: step - (longest pool now - longest pool without the phase); "
+        "only the trainer's clock known: step - its wait",
+        "s",
+        "none",
+        "none: an identity on the mean step (Amdahl)",
     ),
     Formula(
         "gain",
@@ -105,7 +130,7 @@ _ALL = (
     Formula(
         "usd_per_rollout",
         "Dollars per rollout",
-        "spend / rollouts on the surviving lineage",
+        "spend x share of steps that report rollouts / rollouts on the surviving lineage",
         "usd_per_rollout",
         "compute | campaign | full",
         "as spend",
@@ -193,9 +218,9 @@ def text(formula_id: str) -> str:
 def markdown() -> str:
     """The whole of docs/metrics.md."""
     head = (
-        "# Metrics\n\nWritten by `python -m analysis.formulas`; a test compares this page with the definitions "
-        f"in `analysis/formulas.py` (formulas version {FORMULAS_VERSION}). Ratios are 0..1 inside and percent "
-        "on screen; times are UTC; `points` are percentage points of a score that is a fraction.\n\n"
+        "# Metrics\n\nWritten by `analysis.formulas.write()` from the definitions in that file, and compared "
+        f"with them by a test (formulas version {FORMULAS_VERSION}). Ratios are 0..1 inside and percent on "
+        "screen; times are UTC; `points` are percentage points of a score that is a fraction.\n\n"
         "| id | metric | formula | unit | boundary | interval |\n|---|---|---|---|---|---|\n"
     )
     rows = (
@@ -209,5 +234,6 @@ def _cell(content: str) -> str:
     return content.replace("|", "\\|")
 
 
-if __name__ == "__main__":
+def write() -> None:
+    """Write docs/metrics.md."""
     DOC.write_text(markdown(), encoding="utf-8")

@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from analysis.frames import whole
 from analysis.headline import usd_per_point
 from analysis.pairs import Gains
 from analysis.spend import Spend
@@ -28,16 +29,20 @@ def platforms_of(spend: Spend, catalogue: Catalogue) -> pd.DataFrame:
 
 
 def lineage_sums(spend: Spend) -> pd.DataFrame:
-    """Index run: attempts, steps, rollouts and generated tokens on the surviving lineage.
+    """Index run: attempts, steps, rollouts and generated tokens on the surviving lineage; rollouts_frac and
+    tok_gen_frac say in which share of these steps they are reported.
 
     A run none of whose attempts survived is counted whole (`survived` false): its money bought those.
     """
     rows = spend.attempts.copy()
     alive = rows.groupby("run")["steps_kept"].transform("sum") > 0
-    for name in ("steps", "rollouts", "tok_gen", "step_s"):
+    names = ["steps", "rollouts", "tok_gen", "rollouts_steps", "tok_gen_steps"]
+    for name in names:
         rows[name] = rows[f"{name}_kept"].where(alive, rows[name]).astype("float64")
     grouped = rows.groupby("run", sort=True)
-    out = grouped[["steps", "rollouts", "tok_gen", "step_s"]].sum(min_count=1)
+    out = grouped[names].sum(min_count=1)
+    for name in ("rollouts", "tok_gen"):
+        out[f"{name}_frac"] = (out[f"{name}_steps"] / out["steps"]).where(out["steps"] > 0)
     out["attempts"] = grouped.size()
     out["survived"] = alive.groupby(rows["run"]).any()
     return out
@@ -97,12 +102,12 @@ def generations_of(runs: pd.DataFrame) -> pd.DataFrame:
     grouped = rows.groupby("generation", sort=True)
     out = grouped.agg(
         runs=("run", "size"),
-        gpu_hours=("gpu_hours", lambda s: s.sum(skipna=False)),
-        usd=("usd", lambda s: s.sum(skipna=False)),
-        usd_low=("usd_low", lambda s: s.sum(skipna=False)),
-        usd_high=("usd_high", lambda s: s.sum(skipna=False)),
+        gpu_hours=("gpu_hours", whole),
+        usd=("usd", whole),
+        usd_low=("usd_low", whole),
+        usd_high=("usd_high", whole),
         steps=("steps", "sum"),
-        rollouts=("rollouts", lambda s: s.sum(skipna=False)),
+        rollouts=("rollouts", whole),
         better=("verdict", lambda s: int((s == "better").sum())),
         best_usd_per_point=("usd_per_point", "min"),
     ).reset_index()

@@ -7,6 +7,7 @@ import pandas as pd
 
 from analysis.common import figure, nothing, result
 from analysis.evaluations import KEY, Evaluations, load_evaluations
+from analysis.frames import whole
 from analysis.gaintable import gain_rows, generations_of
 from analysis.headline import why_no_usd
 from analysis.pairs import compare
@@ -115,8 +116,8 @@ def _cumulative(spend: Spend, done: pd.DataFrame, boundary: str) -> pd.DataFrame
     rows = spend.allocations.assign(hours=spend.allocations["seconds"] / 3600)
     money_columns = ["usd", "usd_low", "usd_high", "gpu_hours"]
     by = rows.groupby(["run", "attempt"], sort=True)
-    own = by[money_columns].agg(lambda s: s.sum(skipna=False)).join(by["hours"].max())
-    counted = by[[f"{c}{kept}" for c in money_columns]].agg(lambda s: s.sum(skipna=False))
+    own = by[money_columns].agg(whole).join(by["hours"].max())
+    counted = by[[f"{c}{kept}" for c in money_columns]].agg(whole)
     counted.columns = money_columns
     own["tokens"] = spend.attempts.set_index(["run", "attempt"])["tok_gen"].astype("float64")
     counted["hours"], counted["tokens"] = own["hours"], own["tokens"].fillna(0.0)

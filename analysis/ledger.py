@@ -6,6 +6,7 @@ import pandas as pd
 
 from analysis.common import nothing, result
 from analysis.evaluations import Evaluations, load_evaluations
+from analysis.frames import lookup
 from analysis.gain import shipped_of
 from analysis.gaintable import gain_rows, lineage_sums
 from analysis.headline import (
@@ -97,7 +98,8 @@ def _ledger(
     sums = lineage_sums(spend)
     out["status"] = out["run"].map(last["status"]).fillna("unknown")
     out["attempts"] = out["run"].map(sums["attempts"]).fillna(0).astype(int)
-    out["usd_per_rollout"] = (out["usd"] / out["rollouts"]).where(out["rollouts"] > 0)
+    covered = lookup(out["run"], sums["rollouts_frac"])
+    out["usd_per_rollout"] = (out["usd"] * covered / out["rollouts"]).where(out["rollouts"] > 0)
     lists = {
         run: group[["phase", "usd", "seconds"]].to_dict("records") for run, group in phases.groupby("run")
     }

@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from analysis.frames import whole
 from analysis.spend import Spend
 
 ON_CLOCK = ("wall", "exposed")
@@ -9,7 +10,7 @@ UNATTRIBUTED = "unattributed"
 OUTSIDE = "outside_steps"
 SANDBOX = "sandbox"
 BOOKED = "booked"
-COLUMNS = ["run", "attempt", "pool", "role", "phase", "kind", "seconds", "usd"]
+COLUMNS = ["run", "attempt", "pool", "named", "role", "phase", "kind", "seconds", "usd"]
 POOL = ["run", "attempt", "pool"]
 
 
@@ -63,7 +64,7 @@ def _pools(allocations: pd.DataFrame, boundary: str) -> pd.DataFrame:
         sandbox=("sandbox", "min"),
         gpus=("gpus", "max"),
         seconds=("seconds", "sum"),
-        usd=("usd", lambda s: s.sum(skipna=False)),
+        usd=("usd", whole),
     ).reset_index()
     out["usd_per_s"] = (out["usd"] / out["seconds"]).where(out["seconds"] > 0)
     return out
@@ -83,27 +84,27 @@ def match_pools(seconds: pd.DataFrame, pools: pd.DataFrame, runs: pd.DataFrame) 
     count = by_run.groupby("row")["pool"].transform("nunique")
     name = by_run["named"].eq(by_run["pool"]) | (count == 0)
     role = by_run["named"].eq(by_run["role"])
-    whole = by_run["mode"].isin(["", "sync"]) | by_run["role"].isin(["train", "colocated"]) | (count <= 1)
+    job = by_run["mode"].isin(["", "sync"]) | by_run["role"].isin(["train", "colocated"]) | (count <= 1)
     any_name = name.groupby(by_run["row"]).transform("any")
     any_role = role.groupby(by_run["row"]).transform("any")
-    keep = name.where(any_name, role.where(any_role, whole))
+    keep = name.where(any_name, role.where(any_role, job))
     out = by_run[keep.astype(bool)].copy()
     out["pool"] = out["pool"].astype(object).where(out["pool"].notna(), out["named"])
-    return out.drop(columns=["row", "named", "mode"])
+    return out.drop(columns=["row", "mode"])
 
 
 def _rest(gpu: pd.DataFrame, phase: str, seconds: pd.Series) -> pd.DataFrame:
     usd = (seconds * gpu["usd_per_s"]).where(gpu["seconds"] > 0, gpu["usd"] if phase == OUTSIDE else 0.0)
-    return gpu.assign(phase=phase, kind="rest", seconds=seconds.where(gpu["seconds"] > 0, 0.0), usd=usd)
+    return gpu.assign(named=gpu["pool"], phase=phase, kind="rest", seconds=seconds.where(gpu["seconds"] > 0, 0.0), usd=usd)
 
 
 def _whole(pools: pd.DataFrame, phase: str) -> pd.DataFrame:
-    return pools.assign(phase=phase, kind="rest")
+    return pools.assign(named=pools["pool"], phase=phase, kind="rest")
 
 
 def _booked(runs: pd.DataFrame) -> pd.DataFrame:
     rows = runs.loc[runs["booked_usd"] != 0, ["run", "booked_usd"]].rename(columns={"booked_usd": "usd"})
-    return rows.assign(attempt=0, pool="", role="", phase=BOOKED, kind="rest", seconds=float("nan"))
+    return rows.assign(attempt=0, pool="", named="", role="", phase=BOOKED, kind="rest", seconds=float("nan"))
 
 
 def summable(costs: pd.DataFrame) -> pd.DataFrame:
@@ -114,7 +115,7 @@ def summable(costs: pd.DataFrame) -> pd.DataFrame:
 def by_run_and_phase(costs: pd.DataFrame) -> pd.DataFrame:
     """Dollars and pool-seconds by run and phase; usd is null when a pool of the run has no price."""
     grouped = summable(costs).groupby(["run", "phase"], sort=True)
-    return grouped.agg(usd=("usd", lambda s: s.sum(skipna=False)), seconds=("seconds", "sum")).reset_index()
+    return grouped.agg(usd=("usd", whole), seconds=("seconds", "sum")).reset_index()
 
 
 def waiting_usd(kept_costs: pd.DataFrame) -> pd.Series:

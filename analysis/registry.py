@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from analysis import gain, learning, ledger
+from analysis import bottleneck, gain, learning, ledger, rollouts, unit_economics
 from analysis.params import CommonParams, Params
 from analysis.result import Result
 from data.errors import UserError
@@ -26,6 +26,11 @@ class Question:
 QUESTIONS: dict[str, Question] = {
     "ledger": Question(ledger.LedgerParams, ledger.compute, "What did each run cost and buy?"),
     "gain": Question(gain.GainParams, gain.compute, "Did the money buy anything?"),
+    "bottleneck": Question(bottleneck.BottleneckParams, bottleneck.compute, "Where do time and money go?"),
+    "rollouts": Question(rollouts.RolloutsParams, rollouts.compute, "Rollouts: how many, how fast, how long?"),
+    "unit_economics": Question(
+        unit_economics.UnitEconomicsParams, unit_economics.compute, "What does one rollout cost?"
+    ),
     "learning": Question(learning.LearningParams, learning.compute, "Score against what was spent"),
 }
 

@@ -1,0 +1,168 @@
+"""What one rollout, one verified answer, one informative rollout and a million tokens cost."""
+
+from typing import Any, ClassVar
+
+import pandas as pd
+
+from analysis.common import figure, nothing, result
+from analysis.gaintable import lineage_sums
+from analysis.headline import choose_subject
+from analysis.params import CommonParams
+from analysis.result import Figure, Notice, Result
+from analysis.spend import Spend, compute_spend, filters_of
+from analysis.words import money, price_words
+from data.queries import unit_economics as queries
+from data.view import View
+from models.stats import Interval, wilson
+
+NO_CORRECT = (
+    "reward is not accuracy: add the column correct (rollouts that a verifier passed) with the steps template"
+)
+NO_GROUPS = "add groups, groups_all_right and groups_all_wrong with the steps template"
+UNITS = [
+    "run", "usd", "usd_low", "usd_high", "rollouts", "covered_frac", "tok_gen", "p_correct", "p_correct_low",
+    "p_correct_high", "correct_n", "q_informative", "q_informative_low", "q_informative_high", "groups_n",
+    "usd_per_rollout", "usd_per_rollout_low", "usd_per_rollout_high", "usd_per_correct", "usd_per_correct_low",
+    "usd_per_correct_high", "usd_per_informative", "usd_per_informative_low", "usd_per_informative_high",
+    "usd_per_mtok", "usd_per_mtok_low", "usd_per_mtok_high", "survived",
+]  # fmt: skip
+
+
+class UnitEconomicsParams(CommonParams):
+    """Shared parameters only."""
+
+    question: ClassVar[str] = "unit_economics"
+
+
+def compute(view: View, params: UnitEconomicsParams) -> Result:
+    """Tables: `units` (UNITS, a row a run), `bars` (run, unit, value, low, high) for a chart."""
+    spend = compute_spend(view, params)
+    if spend.runs.empty:
+        return nothing("unit_economics", view, params, {"units": pd.DataFrame(columns=UNITS)})
+    judged = queries.judged(view, filters_of(params))
+    units = unit_costs(spend, judged)
+    subject = choose_subject(spend)
+    mine = units[units["run"].isin(subject.runs)]
+    total = _together(mine)
+    return result(
+        "unit_economics", view, params, _answer(params, subject.subject, total),
+        headline=_figures(params, total), tables={"units": units, "bars": _bars(units)},
+        assumptions=spend.assumptions, notices=[*spend.notices, *_notices(units)], prices=spend.allocations,
+    )  # fmt: skip
+
+
+def unit_costs(spend: Spend, judged: pd.DataFrame) -> pd.DataFrame:
+    """Unit costs by run. Counts are those of the surviving lineage; spend is that of the asked boundary.
+
+    Steps that do not report a count have no part in it: their share of the spend is left out (`covered_frac`).
+    """
+    base = spend.runs[["run", "usd", "usd_low", "usd_high"]]
+    sums = lineage_sums(spend)
+    out = base.merge(sums[["steps", "survived", "rollouts_frac", "tok_gen_frac", "rollouts", "tok_gen"]],
+                     left_on="run", right_index=True, how="left")  # fmt: skip
+    out = out.merge(judged, on="run", how="left")
+    for share, part, total in (("p_correct", "correct", "correct_n"), ("q_informative", "informative", "groups_n")):
+        found = [_wilson(a, b) for a, b in zip(out[part], out[total], strict=True)]
+        for end in ("value", "low", "high"):
+            name = share if end == "value" else f"{share}_{end}"
+            out[name] = pd.Series([getattr(f, end) if f else None for f in found], index=out.index, dtype="float64")
+    out["covered_frac"] = out["rollouts_frac"]
+    for end, worst in (("", ""), ("_low", "_high"), ("_high", "_low")):
+        per = (out[f"usd{end}"] * out["rollouts_frac"] / out["rollouts"]).where(out["rollouts"] > 0)
+        out[f"usd_per_rollout{end}"] = per
+        for unit, share in (("correct", "p_correct"), ("informative", "q_informative")):
+            out[f"usd_per_{unit}{end}"] = (per / out[f"{share}{worst}"]).where(out[f"{share}{worst}"] > 0)
+        tokens = (out[f"usd{end}"] * out["tok_gen_frac"] / (out["tok_gen"] / 1e6)).where(out["tok_gen"] > 0)
+        out[f"usd_per_mtok{end}"] = tokens
+    return out[UNITS]
+
+
+def _wilson(part: Any, total: Any) -> Interval | None:
+    if pd.isna(part) or pd.isna(total) or not total > 0 or not 0 <= part <= total:
+        return None
+    return wilson(float(part), float(total))
+
+
+def _together(rows: pd.DataFrame) -> dict[str, Any]:
+    """One figure for several runs: the dearest run is not averaged away, so a missing part leaves a gap."""
+    if len(rows) == 1:
+        return {str(k): v for k, v in rows.iloc[0].items()}
+    used = rows[rows["usd"].notna() & rows["rollouts"].gt(0)]
+    if len(used) != len(rows) or used.empty:
+        best = rows.sort_values(["usd", "run"], ascending=[False, True], kind="stable").iloc[0]
+        return {str(k): v for k, v in best.items()}
+    out: dict[str, Any] = {"run": f"{len(rows)} runs", "usd": float(used["usd"].sum())}
+    weights = {"usd_per_rollout": "rollouts", "usd_per_mtok": "tok_gen"}
+    for unit, by in weights.items():
+        for end in ("", "_low", "_high"):
+            out[f"{unit}{end}"] = float((used[f"{unit}{end}"] * used[by]).sum(skipna=False) / used[by].sum())
+    for unit, share in (("usd_per_correct", "p_correct"), ("usd_per_informative", "q_informative")):
+        good = used["rollouts"] * used[share]
+        for end in ("", "_low", "_high"):
+            out[f"{unit}{end}"] = float((used[f"{unit}{end}"] * good).sum(skipna=False) / good.sum())
+    out["correct_n"], out["groups_n"] = used["correct_n"].sum(), used["groups_n"].sum()
+    out["rollouts"] = used["rollouts"].sum()
+    return out
+
+
+def _figures(params: CommonParams, row: dict[str, Any]) -> list[Figure]:
+    no_rollouts = "spend or the number of rollouts is missing"
+    words = {
+        "usd_per_rollout": (no_rollouts, "quote_range"),
+        "usd_per_correct": (NO_CORRECT, "ci95"),
+        "usd_per_informative": (NO_GROUPS, "ci95"),
+        "usd_per_mtok": ("spend or generated tokens are missing", "quote_range"),
+    }
+    return [
+        figure(
+            name, row.get(name), low=row.get(f"{name}_low"), high=row.get(f"{name}_high"), interval=interval,
+            boundary=params.boundary, missing=missing,
+        )
+        for name, (missing, interval) in words.items()
+    ]  # fmt: skip
+
+
+def _bars(units: pd.DataFrame) -> pd.DataFrame:
+    names = ["usd_per_rollout", "usd_per_correct", "usd_per_informative", "usd_per_mtok"]
+    parts = [
+        units[["run", name, f"{name}_low", f"{name}_high"]]
+        .set_axis(["run", "value", "low", "high"], axis=1)
+        .assign(unit=name)
+        for name in names
+    ]
+    out = pd.concat(parts, ignore_index=True)
+    return out[out["value"].notna()].reset_index(drop=True)
+
+
+def _notices(units: pd.DataFrame) -> list[Notice]:
+    out = []
+    for row in units.itertuples(index=False):
+        run = str(row.run)
+        if pd.isna(row.p_correct):
+            out.append(Notice("reward_not_accuracy", f"{run}: {NO_CORRECT}.", run))
+        if pd.isna(row.q_informative):
+            out.append(Notice("groups_missing", f"{run}: to count informative rollouts, {NO_GROUPS}.", run))
+        if pd.notna(row.covered_frac) and row.covered_frac < 1:
+            text = f"{run}: rollouts are known for {row.covered_frac:.0%} of the steps; the rest of the spend is left out."
+            out.append(Notice("rollouts_partial", text, run))
+        if pd.notna(row.survived) and not row.survived:
+            out.append(Notice("no_surviving_attempt", f"{run}: no attempt survived, so all its steps are counted.", run))
+    return out
+
+
+def _answer(params: CommonParams, subject: str, row: dict[str, Any]) -> str:
+    per = row.get("usd_per_rollout")
+    if per is None or pd.isna(per):
+        return f"What a rollout of {subject} cost is not known: spend or the number of rollouts is missing."
+    text = f"A rollout of {subject} cost {money(per)} {price_words(params.price, params.boundary)}"
+    good, useful = row.get("usd_per_correct"), row.get("usd_per_informative")
+    if good is not None and pd.notna(good):
+        text += f", a verified-correct one {money(good)}"
+    if useful is not None and pd.notna(useful):
+        text += f", one with a learning signal {money(useful)}"
+    mtok = row.get("usd_per_mtok")
+    if mtok is not None and pd.notna(mtok):
+        text += f"; a million generated tokens {money(mtok)}"
+    if good is None or pd.isna(good):
+        text += ". What a correct one cost is not known: reward is not accuracy"
+    return text + "."
