@@ -1,5 +1,6 @@
 """The server: `streamlit run app.py` finds `app`. Pages live in pages/, routes and guards in reports/."""
 
+import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -85,11 +86,15 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
 
 
 def load_example_once(store: Store) -> None:
-    """Load the bundled example into a home that nobody has used yet."""
-    if store.workspace.last_decision_id() == 0:
-        from data.examples.load import load_example
+    """Load the bundled example into a home that nobody has used yet, unless IPD_EXAMPLE is `off`."""
+    if os.environ.get("IPD_EXAMPLE") == "off" or store.workspace.last_decision_id():
+        return
+    from data.examples.load import load_example
 
+    try:
         load_example(store)
+    except UserError as error:
+        print(f"The bundled example was not loaded: {error}", file=sys.stderr, flush=True)
 
 
 def preflight() -> bool:
@@ -107,8 +112,7 @@ def preflight() -> bool:
 
 
 def _signs_in() -> bool:
-    secrets_singleton.load_if_toml_exists()
-    wanted = "auth" in secrets_singleton
+    wanted = secrets_singleton.load_if_toml_exists() and "auth" in secrets_singleton
     if wanted and find_spec("authlib") is None:
         raise OpenAddressError(
             "Sign-in is configured but its library is missing",

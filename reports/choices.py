@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from data.errors import UserError
 from data.readers.base import Choices
+from data.timezones import zone_of
 
 _COUNTS = frozenset({"gpus", "gpus_train", "gpus_rollout"})
 _NAMES = frozenset(f.name for f in fields(Choices))
@@ -41,14 +41,5 @@ def _check(name: str, value: Any) -> Any:
     if not isinstance(value, str):
         raise ChoiceError(f"'{value}' is no text", name, "Give it as text.")
     if name == "timezone":
-        _check_zone(value)
+        zone_of(value)
     return value.strip()
-
-
-def _check_zone(value: str) -> None:
-    try:
-        ZoneInfo(value)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ChoiceError(
-            f"'{value}' is no time zone", "timezone", "Use a name such as UTC or Europe/Berlin."
-        ) from error

@@ -10,11 +10,12 @@ from typing import Any
 
 import requests
 
-from data.errors import HomeBusyError
+from data.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTE = "server.json"
 CONNECT_SECONDS = 5.0
+FAILED = 500
 _WILDCARDS = {"", "0.0.0.0", "::"}  # noqa: S104 - compared with, never bound
 
 
@@ -25,6 +26,10 @@ class ServerNote:
     pid: int
     url: str
     secret: str
+
+
+class ServerFailedError(UserError):
+    """The server broke on the work it was asked for."""
 
 
 class NoServerError(Exception):
@@ -67,8 +72,8 @@ def read_note(home: Path) -> ServerNote | None:
 def ask_server(home: Path, command: str, arguments: Mapping[str, Any], job: str) -> dict[str, Any]:
     """Let the server that holds the home do it; returns its reply {"answer": …} or {"error": …}.
 
-    Raises NoServerError when none answers (no note, or a note left behind by a crash), HomeBusyError when one
-    answers strangely.
+    Raises NoServerError when none answers (no note, or a note left behind by a crash), ServerFailedError when
+    it breaks on the work.
     """
     note = read_note(home)
     if note is None or not _is_running(note.pid):
@@ -81,14 +86,13 @@ def ask_server(home: Path, command: str, arguments: Mapping[str, Any], job: str)
         raise NoServerError from error
     if reply.status_code in {401, 404, 405}:
         raise NoServerError
-    try:
-        return dict(reply.json())
-    except ValueError as error:
-        raise HomeBusyError(
-            f"The server that holds this home answered with status {reply.status_code}",
+    if reply.status_code >= FAILED:
+        raise ServerFailedError(
+            "The server that holds this home failed on this; nothing was changed",
             note.url,
-            "Look into its log, or stop it and try again.",
-        ) from error
+            "Its log names the cause.",
+        )
+    return dict(reply.json())
 
 
 def ask_progress(home: Path, job: str) -> dict[str, Any] | None:

@@ -6,12 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from data.ingest import ingest_file
-from pydantic import ValidationError
-
 import analysis
 from analysis.result import Result
 from data.errors import UserError
+from data.ingest import ingest_file
 from data.queries.originals import sha256_and_name
 from data.readers.base import Choices, Progress, no_progress
 from data.store import Store
@@ -20,14 +18,11 @@ from reports.freeze import FrozenReport, freeze, options, save
 from reports.html import render
 from reports.links import LinkBook, absolute, base_url, expiry
 from reports.redact import Redaction
+from reports.uploads import issue_token
 
 DEFAULT_QUESTION = "ledger"
 DEFAULT_TITLES = {DEFAULT_QUESTION: "Overview of all runs"}
 Command = Callable[[Store, Mapping[str, Any], Progress], dict[str, Any]]
-
-
-class QuestionError(UserError):
-    """A question or its parameters are not as the analysis takes them."""
 
 
 def run_command(
@@ -59,21 +54,9 @@ def original(store: Store, upload_id: str) -> tuple[Path, str] | None:
 
 
 def answer(store: Store, question: str, params: Mapping[str, Any]) -> Result:
-    """Answer one question on a pinned view; QuestionError names the parameter that is wrong."""
-    if question not in analysis.QUESTIONS:
-        known = ", ".join(sorted(analysis.QUESTIONS))
-        raise QuestionError(f"There is no question '{question}'", "question", f"Use one of {known}.")
-    try:
-        with store.view() as view:
-            return analysis.run(question, view, dict(params))
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(p) for p in first["loc"]) or "params"
-        raise QuestionError(
-            f"The parameter {place} of '{question}' is refused: {first['msg']}",
-            place,
-            "Correct it, or leave it out.",
-        ) from error
+    """Answer one question on a pinned view; UserError names the question or parameter that is wrong."""
+    with store.view() as view:
+        return analysis.run(question, view, dict(params))
 
 
 def freeze_question(store: Store, arguments: Mapping[str, Any]) -> tuple[FrozenReport, Path]:
@@ -90,9 +73,14 @@ def freeze_question(store: Store, arguments: Mapping[str, Any]) -> tuple[FrozenR
 def _import(store: Store, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     path = Path(str(arguments["path"]))
     if not path.is_file():
-        raise UserError("There is no such file", str(arguments.get("name") or path), "Check the path.")
+        raise UserError("There is no such file", str(path), "Check the path.")
     name = str(arguments.get("name") or path.name)
     return ingest(store, path, name, choices_from(arguments.get("choices") or {}), progress)
+
+
+def _upload_token(_store: Store, _arguments: Mapping[str, Any], _: Progress) -> dict[str, Any]:
+    """A token for one streamed upload to the server that answers; of no use outside a server."""
+    return {"token": issue_token()}
 
 
 def _analyse(store: Store, arguments: Mapping[str, Any], _: Progress) -> dict[str, Any]:
@@ -147,6 +135,7 @@ def _title(question: str, arguments: Mapping[str, Any]) -> str:
 
 COMMANDS: dict[str, Command] = {
     "import": _import,
+    "upload token": _upload_token,
     "analyse": _analyse,
     "report": _report,
     "link create": _link_create,

@@ -13,6 +13,7 @@ from reports.home import ask_progress
 LONGEST_BAR = 24
 POLL_SECONDS = 0.3
 DRAW_SECONDS = 0.1
+SHOWN_LINES = 5
 
 
 class Bar:
@@ -74,19 +75,18 @@ def print_receipt(receipt: Mapping[str, Any]) -> None:
     print(f"{receipt['file']}: {receipt['format']} (confidence {receipt['confidence']:.2f})")
     if receipt["duplicate_of"]:
         print(f"  already loaded as {receipt['duplicate_of']}; nothing was added")
-    counts = (receipt[k] for k in ("records", "stored", "quarantined", "ignored"))
-    print("  {} records = {} stored + {} set aside + {} ignored".format(*map(_count, counts)))
+    counts = [receipt["records"], receipt["stored"], receipt["quarantined"], sum(receipt["ignored"].values())]
+    print("  {:,} records = {:,} stored + {:,} set aside + {:,} ignored".format(*counts))
+    for item in receipt["set_aside"][:SHOWN_LINES]:
+        print(f"    line {item['line']}: {item['reason']}")
     if receipt["runs"]:
         steps = receipt["steps"]
-        print(f"  runs: {', '.join(map(str, receipt['runs']))}; steps {steps['first']} to {steps['last']}")
+        span = f"; {steps['count']} steps, {steps['first']} to {steps['last']}" if steps["count"] else ""
+        print(f"  runs: {', '.join(receipt['runs'])}{span}")
     for text in receipt["warnings"]:
         print(f"  ! {text}")
     for missing in receipt["missing_for_cost"]:
-        print(f"  still needed for dollars: {missing}")
-
-
-def _count(value: Any) -> str:
-    return f"{sum(value.values()) if isinstance(value, Mapping) else value:,}"
+        print(f"  still needed for dollars: {missing['run']}: {missing['text']}")
 
 
 def sentence(error: Mapping[str, Any], file: str = "") -> str:
