@@ -76,6 +76,7 @@ st.set_page_config(
     layout="wide",
     initial_sidebar_state="auto",
 )
+state.close_banner()
 theme = state.theme()
 st.logo(logo.wordmark(theme), icon_image=logo.mark(theme), size="large")
 page = st.navigation({k: v for k, v in pages().items() if v})
@@ -90,10 +91,6 @@ with store.view() as view:
 state.publish(state.PageState(store=store, common=common, theme=theme))
 with foot:
     example.remove_note(store)
-banner = st.container()
-try:
-    page.run()
-finally:  # a page may stop early; what was dropped from the address is said all the same
-    leftovers()
-    with banner:
-        state.show_notices()
+state.open_banner()
+page.run()
+leftovers()

@@ -7,8 +7,9 @@ from data.view import View
 _RUNS = """
 select r.run, coalesce(r.campaign, '') as campaign, coalesce(r.synthetic, false) as synthetic,
        coalesce(r.mode, '') as mode,
-       (select list(distinct a.platform order by a.platform) from allocations a
-         where a.run = r.run and a.platform is not null and coalesce(a.role, '') <> 'sandbox') as platforms
+       coalesce((select list(distinct a.platform order by a.platform) from allocations a
+                  where a.run = r.run and a.platform is not null and coalesce(a.role, '') <> 'sandbox'),
+                []::varchar[]) as platforms
   from runs r
  order by campaign = '', campaign, r.run
 """
@@ -17,7 +18,7 @@ select r.run, coalesce(r.campaign, '') as campaign, coalesce(r.synthetic, false)
 def runs(view: View) -> pd.DataFrame:
     """One row a run, grouped by campaign: run, campaign ('' when none), synthetic, mode, platforms (list)."""
     frame = view.frame(_RUNS)
-    frame["platforms"] = [list(p) if p is not None else [] for p in frame["platforms"]]
+    frame["platforms"] = [list(p) for p in frame["platforms"]]
     return frame
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from analysis.params import CommonParams
 from data.store import Store, get_store
@@ -18,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 Theme = Literal["light", "dark"]
 _STATE = "_page_state"
 _NOTICES = "_url_notices"
+_BANNER = "_url_banner"
 
 
 @dataclass(frozen=True)
@@ -57,10 +59,20 @@ def current() -> PageState:
     return found
 
 
+@dataclass
+class _Banner:
+    """Where this run of the script shows its notices: text can grow while the page runs."""
+
+    text: DeltaGenerator
+    button: DeltaGenerator
+    has_button: bool = False
+
+
 def note(notice: UrlNotice) -> None:
     """Keep a notice on screen until its control is used or it is dismissed."""
     notices: dict[str, str] = st.session_state.setdefault(_NOTICES, {})
     notices[notice.param] = notice.text
+    _redraw()
 
 
 def settle(param: str) -> None:
@@ -73,14 +85,27 @@ def notices() -> dict[str, str]:
     return dict(st.session_state.get(_NOTICES, {}))
 
 
-def show_notices() -> None:
-    """Draw the notices as one quiet banner."""
-    texts = list(notices().values())
-    if not texts:
-        return
+def open_banner() -> None:
+    """Router only: draw the notices so far as one quiet banner; later ones join it."""
     with st.container(horizontal=True, vertical_alignment="center", key="url_notices"):
-        st.warning("\n\n".join(escape(t) for t in texts), icon=":material/link_off:")
-        st.button("Dismiss", key="dismiss_notices", type="tertiary", on_click=_forget)
+        st.session_state[_BANNER] = _Banner(st.empty(), st.empty())
+    _redraw()
+
+
+def close_banner() -> None:
+    """Router only: forget the banner of the run before."""
+    st.session_state.pop(_BANNER, None)
+
+
+def _redraw() -> None:
+    banner: _Banner | None = st.session_state.get(_BANNER)
+    texts = list(notices().values())
+    if banner is None or not texts:
+        return
+    banner.text.warning("\n\n".join(escape(t) for t in texts), icon=":material/link_off:")
+    if not banner.has_button:
+        banner.button.button("Dismiss", key="dismiss_notices", type="tertiary", on_click=_forget)
+        banner.has_button = True
 
 
 def url_choice(param: str, options: Sequence[str], default: str, noun: str | None = None) -> str:
