@@ -1,0 +1,147 @@
+"""Platform generations: published RL runs side by side, the user's own laid over them."""
+
+import streamlit as st
+
+from analysis import generations as question
+from charts import generations as charts
+from pages.parts.answer import show_answer
+from pages.parts.assumptions import show_how
+from pages.parts.compute import compute_or_stop
+from pages.parts.download import show_chart
+from pages.parts.figures import show_figures
+from pages.parts.notices import show_warnings
+from pages.parts.state import current, settle, url_choice
+from pages.parts.tables import show_table
+
+METRIC = "tokens_per_s_per_gpu"
+ALL_MODELS = "all models"
+ALL_MODES = "all"
+REFERENCE = [
+    "family",
+    "platform",
+    "model",
+    "mode",
+    "n_gpus",
+    "precision",
+    "seq_len_max",
+    "tokens_per_s_per_gpu",
+    "step_time_s",
+    "usd_per_mtok",
+    "usd_per_step",
+    "usd_per_rollout",
+    "framework",
+    "framework_version",
+    "algo",
+    "badge",
+    "usd_missing",
+    "identity_ratio",
+    "source",
+    "note",
+    "row_id",
+]
+RUNS = [
+    "run",
+    "family",
+    "platform",
+    "model",
+    "mode",
+    "n_gpus",
+    "steps",
+    "tokens_per_s_per_gpu",
+    "step_time_s",
+    "usd_per_mtok",
+    "usd_per_step",
+    "usd_per_rollout",
+    "framework",
+    "framework_version",
+    "throughput_basis",
+    "identity_ratio",
+    "missing",
+    "synthetic",
+]
+LABELS = {
+    "n_gpus": "GPUs",
+    "seq_len_max": "Longest sequence",
+    "tokens_per_s_per_gpu": "Tokens/s/GPU",
+    "usd_per_mtok": "USD per million tokens",
+    "usd_per_step": "USD a step",
+    "usd_per_rollout": "USD a rollout",
+    "framework_version": "Version",
+    "algo": "Algorithm",
+    "badge": "Basis",
+    "usd_missing": "Why no dollars",
+    "identity_ratio": "Token check (1 = exact)",
+    "row_id": "Row",
+    "ratio_b_over_a": "Newer / older",
+    "throughput_basis": "Tokens counted",
+    "missing": "Missing",
+}
+
+
+def picked(param: str, label: str, options: list[str], default: str, noun: str, **more: object) -> str:
+    """Draw one bound select box, after naming a bad value of the address."""
+    value = url_choice(param, options, default, noun)
+    chosen = st.selectbox(
+        label,
+        options,
+        index=options.index(value),
+        key=param,
+        bind="query-params",
+        on_change=settle,
+        args=(param,),
+        **more,
+    )
+    return str(chosen)
+
+
+state = current()
+with state.view() as view:
+    known = question.choices(view.catalogue)
+st.title("Platform generations", anchor=False)
+answer = st.container()
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    stack = picked(
+        "gen_stack",
+        "Framework and version",
+        known["stack"],
+        question.DEFAULT_STACK,
+        "framework version",
+        help="Compare only inside one framework version: a release alone moves these numbers.",
+    )
+    model = picked("gen_model", "Model", [ALL_MODELS, *known["model"]], ALL_MODELS, "model")
+    mode = picked(
+        "gen_mode",
+        "Mode",
+        [ALL_MODES, *question.MODE_WORDS],
+        ALL_MODES,
+        "mode",
+        format_func=lambda m: question.MODE_WORDS.get(m, "all modes"),
+    )
+    metric = picked(
+        "gen_metric",
+        "Measure",
+        list(charts.METRICS),
+        METRIC,
+        "measure",
+        format_func=lambda m: charts.METRICS[m].title,
+    )
+asked = {
+    "stack": stack,
+    "model": "" if model == ALL_MODELS else model,
+    "mode": "" if mode == ALL_MODES else mode,
+}
+result = compute_or_stop("generations", asked)
+with answer:
+    show_answer(result)
+show_chart(charts.dots(result, metric, state.theme), key="gen_dots")
+show_warnings(result)
+if any(f.interval == "ci95" for f in result.headline):
+    show_figures(result)
+pair_metric = metric if metric in charts.PAIR_METRICS else METRIC
+show_chart(charts.ratios(result, pair_metric, state.theme), key="gen_ratios")
+show_table(result, "runs", title="Your runs", columns=RUNS, labels=LABELS)
+show_table(result, "reference", title="Published runs", columns=REFERENCE, labels=LABELS)
+with st.expander("Pairs behind the ratios", icon=":material/compare_arrows:", key="gen_pairs"):
+    show_table(result, "pairs", title="Like-for-like pairs", labels=LABELS)
+    show_table(result, "blends", title="Means", labels=LABELS)
+show_how([result], key="generations")
