@@ -48,12 +48,13 @@ def spend_by_phase(result: Result, mode: Mode = "light") -> go.Figure:
 
 
 def _phase_bar(data: pd.DataFrame, phase: str, runs: list[str], mode: Mode) -> go.Bar:
-    part = data[data["phase"] == phase].groupby("run")["usd"].sum().reindex(runs)
+    """Bars of the runs that have the phase: Plotly stacks wrongly over missing values."""
+    part = data[(data["phase"] == phase) & data["run"].isin(runs)].groupby("run")["usd"].sum()
     label = theme.phase_label(phase)
-    names = [theme.escape(r) for r in runs]
+    names = [theme.escape(r) for r in part.index]
     return go.Bar(
-        x=part.to_numpy(),
-        y=runs,
+        x=list(part),
+        y=list(part.index),
         orientation="h",
         name=label,
         legendgroup=phase,

@@ -60,7 +60,8 @@ __all__ = [
 MAX_POINTS = 4_000
 MAX_COLOURED_RUNS = 8
 FONT = '"Source Sans", "Source Sans Pro", system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
-LEGEND_ITEM_PX, LEGEND_ROW_PX = 62, 500
+AXIS_PX, LEGEND_LINE_PX = 56, 20
+LEGEND_ITEM_PX, LEGEND_ROW_PX = 62, 400
 TITLE_WRAP = 44
 SUBTITLE_WRAP = 58
 PLOTLY_CONFIG: dict[str, Any] = {
@@ -109,11 +110,13 @@ def apply(
     head, lines = _heading(title, subtitle, colours)
     rows = _legend_rows(fig)
     top = (16 if lines == 1 else 24) + 19 * lines
+    plot = height - AXIS_PX
     fig.update_layout(
         **_frame(colours),
         title=_title(head, colours),
-        margin={"l": 8, "r": 12, "t": top, "b": 52 + 22 * rows},
-        height=height + top + 22 * rows - 54,
+        margin={"l": 8, "r": 12, "t": top, "b": AXIS_PX + LEGEND_LINE_PX * rows},
+        height=plot + top + AXIS_PX + LEGEND_LINE_PX * rows,
+        legend_y=-(AXIS_PX - 4) / plot,
         meta={"alt": " ".join(alt.split()), "table": table, "mode": mode},
     )
     axis = {"gridcolor": colours.grid, "linecolor": colours.axis, "zerolinecolor": colours.axis}
@@ -200,9 +203,7 @@ def _frame(colours: Palette) -> dict[str, Any]:
             "orientation": "h",
             "x": 0,
             "xanchor": "left",
-            "y": 0,
-            "yref": "container",
-            "yanchor": "bottom",
+            "yanchor": "top",
             "font": {"size": 12},
             "bgcolor": "rgba(0,0,0,0)",
         },

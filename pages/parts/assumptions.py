@@ -8,7 +8,7 @@ import streamlit as st
 
 from analysis.result import Assumption, Result
 from analysis.words import digits3
-from pages.parts.notices import show_warnings
+from pages.parts.notices import list_warnings
 from pages.parts.words import md_escape, status_label
 
 BADGES = {
@@ -36,7 +36,7 @@ def show_how(results: Sequence[Result], key: str) -> None:
                 st.markdown(f"**{md_escape(result.analysis.replace('_', ' ').capitalize())}**")
             _formulas(result)
             _assumptions(result.assumptions)
-            show_warnings(result, limit=None)
+            list_warnings(result)
         if results:
             _versions(results[0].versions)
 

@@ -25,8 +25,10 @@ def _card(figure: Figure) -> None:
     label = md_escape(figure.label or figure.name)
     tip = _tooltip(figure)
     if figure.value is None:
-        st.metric(label, "Not known", help=tip)
-        st.caption(md_escape(figure.missing or "The data on hand does not say."))
+        st.markdown(f":small[{label}]", help=tip)
+        st.markdown("**Not known**")
+        reason = figure.missing or "the data on hand does not say"
+        st.caption(md_escape(reason[:1].upper() + reason[1:].rstrip(".") + "."))
         return
     st.metric(label, md_escape(quantity(figure.value, figure.unit)), help=tip)
     notes = [unit_tail(figure.unit), interval(figure)]

@@ -8,8 +8,6 @@ from analysis.result import Notice, Result
 from data.errors import UserError
 from pages.parts.words import md_escape
 
-SHOWN = 3
-
 
 def grouped(warnings: tuple[Notice, ...]) -> list[tuple[str, list[str]]]:
     """Return [(sentence, places)] with equal sentences joined, in order of first appearance."""
@@ -21,16 +19,21 @@ def grouped(warnings: tuple[Notice, ...]) -> list[tuple[str, list[str]]]:
     return list(groups.items())
 
 
-def show_warnings(result: Result, limit: int | None = SHOWN) -> None:
-    """List the notices of a result, at most `limit` of them with the rest counted."""
+def show_warnings(result: Result) -> None:
+    """Say how many things qualify the numbers above, with the sentences one click away."""
     items = grouped(result.warnings)
     if not items:
         return
-    shown = items if limit is None else items[:limit]
-    lines = [f"- {_sentence(text, places)}" for text, places in shown]
-    if len(shown) < len(items):
-        lines.append(f"- and {len(items) - len(shown)} more under *How was this computed?*")
-    st.warning("\n".join(lines), icon=":material/info:")
+    head = "1 warning" if len(items) == 1 else f"{len(items)} warnings"
+    with st.expander(f"{head} about these numbers", icon=":material/warning:", key=f"warn_{result.analysis}"):
+        list_warnings(result)
+
+
+def list_warnings(result: Result) -> None:
+    """List every notice of a result with its places."""
+    lines = [f"- {_sentence(text, places)}" for text, places in grouped(result.warnings)]
+    if lines:
+        st.markdown("\n".join(lines))
 
 
 def show_error(error: UserError) -> None:
@@ -41,6 +44,7 @@ def show_error(error: UserError) -> None:
 
 
 def _sentence(text: str, places: list[str]) -> str:
+    places = [p for p in places if p not in text]
     if not places:
         return md_escape(text)
     names = ", ".join(places[:4]) + (f" and {len(places) - 4} more" if len(places) > 4 else "")

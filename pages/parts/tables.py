@@ -71,7 +71,7 @@ def show_table(
     shown = as_shown(frame)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         st.markdown(f"**{title}**", width="content")
-        csv_button(frame, f"{result.analysis}-{name}.csv", key=f"csv_{result.analysis}_{name}")
+        csv_button(frame, f"{result.analysis}-{name}.csv", key=f"csvtable_{result.analysis}_{name}")
     st.dataframe(
         shown,
         hide_index=True,

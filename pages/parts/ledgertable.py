@@ -1,0 +1,196 @@
+"""The ledger on screen: a row a run, columns chosen by the reader, a filter, selected rows side by side."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from charts import theme
+from pages.parts.download import csv_button
+from pages.parts.state import settle
+from pages.parts.tables import as_shown, column_config
+from pages.parts.words import column_label, md_escape
+
+DEFAULT = (
+    "run", "status", "platforms", "steps", "gpu_hours", "usd", "phase_bar", "rollouts", "usd_per_rollout",
+    "score_line", "last_score", "gain", "usd_per_point", "goodput_frac", "warnings",
+)  # fmt: skip
+STATUS_COLOURS = {
+    "completed": "#35A47C",
+    "running": "#4E8FD6",
+    "failed": "#D9663A",
+    "cancelled": "#9A8060",
+    "unknown": "#8A919C",
+}
+LABELS = {
+    "run": "Run",
+    "gpu_hours": "GPU-hours",
+    "usd": "Spend (USD)",
+    "usd_low": "Spend, low quote (USD)",
+    "usd_high": "Spend, high quote (USD)",
+    "phase_bar": "$ by phase",
+    "usd_per_rollout": "USD per rollout",
+    "last_score": "Last score (%)",
+    "last_score_n": "Tasks of last score",
+    "score_line": "Score against $",
+    "gain": "Gain (points)",
+    "gain_low": "Gain, low (points)",
+    "gain_high": "Gain, high (points)",
+    "usd_per_point": "USD per point",
+    "usd_per_point_low": "USD per point, low",
+    "usd_per_point_high": "USD per point, high",
+    "goodput_frac": "Goodput (%)",
+    "lineage_frac": "Kept work (%)",
+    "lost_usd": "Lost work (USD)",
+    "llm": "LLM",
+    "warnings": "Warnings",
+}
+HIDDEN = {"usd_by_phase", "scores"}
+COLUMNS_KEY, FILTER_KEY = "ov_columns", "ov_filter"
+TRACE_POINTS = 40
+
+
+def prepare(ledger: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the ledger as drawn: dollars by phase in one order for all rows, scores evenly over dollars."""
+    out = ledger.copy()
+    phases = theme.ordered_phases({p["phase"] for row in out["usd_by_phase"] for p in row})
+    out["phase_bar"] = [_bar(row, phases) for row in out["usd_by_phase"]]
+    lines = {run: _even(part) for run, part in scores.groupby("run")} if len(scores) else {}
+    out["score_line"] = [lines.get(run, []) for run in out["run"]]
+    out["last_score"] = 100 * out["last_score"].astype("float64")
+    out["platforms"] = [", ".join(names) for names in out["platforms"]]
+    out["warnings"] = [[f"{n} to read"] if n else [] for n in out["warnings"]]
+    out["status"] = [[s] for s in out["status"]]
+    return out.drop(columns=[c for c in HIDDEN if c in out.columns])
+
+
+def phase_order(ledger: pd.DataFrame) -> list[str]:
+    """Return the phases behind the bars of `prepare`, left to right."""
+    return theme.ordered_phases({p["phase"] for row in ledger["usd_by_phase"] for p in row})
+
+
+def _bar(rows: Sequence[dict[str, Any]], phases: Sequence[str]) -> list[float]:
+    usd = {row["phase"]: row["usd"] for row in rows}
+    known = [usd.get(p, 0.0) for p in phases]
+    return [] if any(pd.isna(v) for v in known) else [float(v) for v in known]
+
+
+def _even(part: pd.DataFrame) -> list[float]:
+    """Score in percent at evenly spaced dollars, the last known score held: a sparkline has no x axis."""
+    data = part.dropna(subset=["x", "score"]).sort_values("x", kind="stable")
+    if len(data) < 2:
+        return [100 * float(v) for v in data["score"]]
+    ends = float(data["x"].iloc[0]), float(data["x"].iloc[-1])
+    at = pd.Series([ends[0] + (ends[1] - ends[0]) * i / (TRACE_POINTS - 1) for i in range(TRACE_POINTS)])
+    place = data["x"].searchsorted(at, side="right") - 1
+    return [100 * float(v) for v in data["score"].iloc[place.clip(min=0)]]
+
+
+def controls(columns: Sequence[str]) -> tuple[str, list[str]]:
+    """Draw filter and column picker; return the filter text and the chosen columns in ledger order."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        text = st.text_input(
+            "Filter",
+            key=FILTER_KEY,
+            bind="query-params",
+            placeholder="Run, campaign, platform, status or model",
+            on_change=settle,
+            args=(FILTER_KEY,),
+            width=340,
+        )
+        with st.popover("Columns", icon=":material/view_column:"):
+            chosen = st.pills(
+                "Columns shown",
+                list(columns),
+                default=[c for c in DEFAULT if c in columns],
+                selection_mode="multi",
+                format_func=lambda c: LABELS.get(c, column_label(c)),
+                key=COLUMNS_KEY,
+                bind="query-params",
+                on_change=settle,
+                args=(COLUMNS_KEY,),
+            )
+    order = [*[c for c in DEFAULT if c in columns], *[c for c in columns if c not in DEFAULT]]
+    picked = set(chosen or DEFAULT) | {"run"}
+    return text or "", [c for c in order if c in picked]
+
+
+def matching(frame: pd.DataFrame, text: str) -> pd.DataFrame:
+    """Keep rows any of whose words holds every word of the filter, whatever its case."""
+    columns = [
+        c
+        for c in ("run", "campaign", "platforms", "status", "llm", "mode", "algorithm")
+        if c in frame.columns
+    ]
+    hay = frame[columns].fillna("").astype(str).agg(" ".join, axis=1).str.lower()
+    keep = pd.Series(True, index=frame.index)
+    for word in text.lower().split():
+        keep &= hay.str.contains(word, regex=False)
+    return frame[keep]
+
+
+def show_ledger(frame: pd.DataFrame, phases: Sequence[str]) -> list[str]:
+    """Draw the ledger and its CSV; return the runs whose rows are selected."""
+    shown = as_shown(frame)
+    config = column_config(shown, LABELS)
+    names = ", ".join(theme.PHASE_LABELS.get(p, p) for p in phases)
+    extra = {
+        "run": st.column_config.TextColumn("Run", pinned=True),
+        "phase_bar": st.column_config.BarChartColumn("$ by phase", y_min=0, help=f"Left to right: {names}"),
+        "score_line": st.column_config.LineChartColumn(
+            "Score against $", help="Evenly spaced in dollars; each line has its own scale."
+        ),
+        "status": st.column_config.MultiselectColumn(
+            "Status", options=list(STATUS_COLOURS), color=list(STATUS_COLOURS.values())
+        ),
+        "warnings": st.column_config.MultiselectColumn(
+            "Warnings",
+            options=sorted({w for row in shown.get("warnings", []) for w in row}),
+            color="#C98A2B",
+            help="Listed under *How was this computed?*",
+        ),
+    }
+    config |= {k: v for k, v in extra.items() if k in shown.columns}
+    event = st.dataframe(
+        shown,
+        hide_index=True,
+        column_config=config,
+        key="ov_ledger",
+        on_select="rerun",
+        selection_mode="multi-row",
+        height=min(len(shown) + 1, 14) * 35 + 3,
+        alt="The ledger: one row a run with spend, rollouts, score and gain",
+    )
+    csv_button(frame, "ledger.csv", key="ov_csv", label="CSV of these rows")
+    rows = event.selection.rows if event else []
+    return [str(frame["run"].iloc[i]) for i in rows if i < len(frame)]
+
+
+def show_comparison(frame: pd.DataFrame, runs: Sequence[str]) -> None:
+    """Draw the selected runs side by side, one column a run."""
+    st.markdown(f"**{len(runs)} runs side by side**")
+    plain = [c for c in frame.columns if c not in {"phase_bar", "score_line", "warnings"}]
+    part = frame[frame["run"].isin(runs)][plain].set_index("run")
+    shown = as_shown(part.reset_index()).set_index("run")
+    rows = {LABELS.get(c, column_label(c)): [_cell(v) for v in shown[c]] for c in shown.columns}
+    st.table(pd.DataFrame(rows, index=[md_escape(r) for r in shown.index]).T)
+    st.button(
+        "Show only these runs on every page",
+        key="ov_keep",
+        icon=":material/filter_alt:",
+        on_click=_keep,
+        args=(list(runs),),
+    )
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, str):
+        return md_escape(value) or "not stated"
+    if value is None or pd.isna(value):
+        return "not known"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+
+
+def _keep(runs: list[str]) -> None:
+    st.session_state["runs"] = runs
