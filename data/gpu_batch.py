@@ -1,0 +1,208 @@
+"""GPU rows of a file -> Parquet part, roll-ups and canonical facts, the same for every sampler format."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path, PurePath
+
+import pandas as pd
+
+from data.gpu_rollup import MEASURES, coverage_sql, hold, minutes_sql, time_facts
+from data.readers.base import Batch, Choices, Source
+from data.readers.gpu_csv import GpuIdentity, GpuRows
+from data.timezones import offsets, zone_of
+
+UTIL_MEASURES = MEASURES[:8]
+
+
+@dataclass(frozen=True)
+class GpuFile:
+    """What turns `rows` into samples: column of the file by measure, and whether there is a time column."""
+
+    rows: GpuRows
+    measures: Mapping[str, int]
+    has_time: bool
+
+
+def build(file: GpuFile, batch: Batch, source: Source, choices: Choices, scratch: Path) -> None:
+    """Fill tables, parts, facts and counts of `batch`; `batch.records` and `set_aside` are already there."""
+    rows, con = file.rows, file.rows.con
+    ids = _gpu_ids(rows.gpus, source, choices)
+    _row_facts(file, batch.facts, ids)
+    if not file.has_time:
+        batch.ignored["no time column"] += sum(one.rows for one in rows.gpus)
+        batch.warnings.append(
+            "The file has no time column: means are known, but nothing can be placed in time."
+        )
+        return
+    usable = _one(file, "select count(*) from identified where stamp is not null")
+    con.execute(
+        "create table names as select unnest($1::integer[]) as gpu, unnest($2::varchar[]) as gpu_id",
+        [list(ids), list(ids.values())],
+    )
+    columns = "".join(f", v{i} as {name}" for name, i in file.measures.items())
+    stamp = _utc(file, batch, choices)
+    relation = (
+        f"(select gpu, {stamp} as ts, ord{columns} from identified "
+        "where stamp is not null and gpu in (select gpu from names))"
+    )
+    measures = list(file.measures)
+    duplicates = hold(con, relation, measures, "gpu")
+    con.execute("drop view identified; drop table raw")
+    batch.stored = _one(file, "select count(*) from spaced")
+    nameless = usable - duplicates - batch.stored
+    for reason, n in (("duplicate sample", duplicates), ("row names no GPU", nameless)):
+        if n:
+            batch.ignored[reason] += n
+    _tables(file, batch, ids, choices, scratch)
+    _time_facts(file, batch, choices)
+
+
+def _gpu_ids(gpus: Sequence[GpuIdentity], source: Source, choices: Choices) -> dict[int, str]:
+    """gpu_id by number; rows that name no GPU in a file where others do are left out."""
+    stem = PurePath(source.name).stem
+    some_named = any(one.label for one in gpus)
+    ids: dict[int, str] = {}
+    for one in gpus:
+        if one.label or not some_named:
+            place = one.host or choices.host or stem
+            ids.setdefault(one.gpu, one.uuid or f"{place}:{one.index or one.bus or 0}")
+    return ids
+
+
+def _row_facts(file: GpuFile, facts: dict[str, object], ids: Mapping[int, str]) -> None:
+    gpus = [one for one in file.rows.gpus if one.gpu in ids]
+    facts["gpus"] = len(ids)
+    facts["gpu_model"] = ";".join(dict.fromkeys(one.model for one in gpus if one.model)) or None
+    facts["hosts"] = len({one.host for one in gpus if one.host}) or None
+    labels = {one.gpu: one.label for one in gpus}
+    for name, i in file.measures.items():
+        if name in UTIL_MEASURES:
+            facts[f"util_mean_by_row[{name}]"] = _value(file, f"avg(v{i})")
+            means = file.rows.con.execute(f"select gpu, avg(v{i}) from identified group by gpu order by gpu")
+            for gpu, mean in means.fetchall():
+                if labels.get(gpu):
+                    facts[f"util_mean_by_row[{name}|{labels[gpu]}]"] = mean
+    if "power_w" in file.measures:
+        facts["power_mean_w_by_row"] = _value(file, f"avg(v{file.measures['power_w']})")
+    if "mem_bytes" in file.measures:
+        facts["memory_peak_bytes"] = _value(file, f"max(v{file.measures['mem_bytes']})")
+
+
+def _one(file: GpuFile, sql: str) -> int:
+    row = file.rows.con.execute(sql).fetchone()
+    return int(row[0]) if row and row[0] is not None else 0
+
+
+def _value(file: GpuFile, aggregate: str) -> object:
+    row = file.rows.con.execute(f"select {aggregate} from raw").fetchone()
+    return row[0] if row else None
+
+
+def _utc(file: GpuFile, batch: Batch, choices: Choices) -> str:
+    """SQL of the UTC time; says what was assumed when neither the file nor the person names a zone."""
+    if file.rows.offset is not None:
+        batch.timezone = file.rows.offset or "UTC"
+        return "stamp"
+    zone = zone_of(choices.timezone)
+    if zone is None:
+        batch.warnings.append(
+            "The time stamps name no zone: they were taken as UTC. "
+            "Choose the zone of the machine that logged them."
+        )
+        return "stamp"
+    batch.timezone = choices.timezone
+    first, last = file.rows.con.execute("select min(stamp), max(stamp) from raw").fetchall()[0]
+    if first is None:
+        return "stamp"
+    found = offsets(zone, first, last)
+    for moment in found.falls_back:
+        batch.warnings.append(
+            f"The clock was put back on {moment:%Y-%m-%d}: times in the hour before {moment:%H:%M} "
+            "occur twice and were taken as the first."
+        )
+    return found.sql("stamp")
+
+
+def _tables(file: GpuFile, batch: Batch, ids: Mapping[int, str], choices: Choices, scratch: Path) -> None:
+    con, measures = file.rows.con, list(file.measures)
+    if not batch.stored:
+        return
+    part = scratch / "gpu_samples.parquet"
+    columns = ", ".join(m if m in measures else f"null::double as {m}" for m in MEASURES)
+    con.execute(
+        f"copy (select names.gpu_id, ts, dt_s, {columns} from held join names using (gpu)) to "
+        + "'"
+        + str(part).replace("'", "''")
+        + "' (format parquet)"
+    )
+    batch.gpu_parts.append(part)
+    with_name = "select names.gpu_id, t.* exclude (gpu) from ({}) t join names using (gpu)"
+    rolled = minutes_sql("held", measures, "gpu")
+    if rolled:
+        batch.tables["gpu_minutes"] = con.execute(with_name.format(rolled)).df()
+    batch.tables["gpu_coverage"] = con.execute(with_name.format(coverage_sql("held", "gpu"))).df()
+    batch.tables["gpus"] = _gpus_table(file, ids, choices)
+
+
+def _gpus_table(file: GpuFile, ids: Mapping[int, str], choices: Choices) -> pd.DataFrame:
+    first = {one.gpu: one for one in reversed(file.rows.gpus)}
+    return pd.DataFrame(
+        [
+            {
+                "gpu_id": gpu_id,
+                "host": first[gpu].host or choices.host,
+                "uuid": first[gpu].uuid,
+                "gpu_index": _whole(first[gpu].index),
+                "model": first[gpu].model,
+                "platform": choices.platform,
+                "run": choices.run,
+            }
+            for gpu, gpu_id in ids.items()
+        ]
+    ).astype({"gpu_index": "Int64"})
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdigit() else None
+
+
+def _time_facts(file: GpuFile, batch: Batch, choices: Choices) -> None:
+    con, facts = file.rows.con, batch.facts
+    found = time_facts(con, list(file.measures))
+    first, last, total = found["first"], found["last"], found["gap_s"]
+    if isinstance(first, datetime) and isinstance(last, datetime):
+        facts["span_s"] = (last - first).total_seconds()
+        if file.rows.offset is not None or choices.timezone:
+            facts["time_first_epoch_s"] = first.replace(tzinfo=UTC).timestamp()
+    facts["time_zone"] = file.rows.offset or None
+    facts["gap_max_s"], facts["gap_median_s"] = found["gap_max_s"], found["gap_median_s"]
+    facts["gpu_hours"] = float(str(total)) / 3600 if total else None
+    for name in UTIL_MEASURES:
+        if name in file.measures:
+            facts[f"util_mean_by_time[{name}]"] = found[f"mean_{name}"]
+    facts["power_mean_w_by_time"] = found.get("mean_power_w")
+    known = found.get("known_gpu_util")
+    facts["coverage"] = float(str(known)) / float(str(total)) if total and known is not None else None
+    if "gpu_util" in file.measures:
+        _by_gpu(file, facts)
+
+
+def _by_gpu(file: GpuFile, facts: dict[str, object]) -> None:
+    labels = {one.gpu: one.label for one in file.rows.gpus}
+    found = file.rows.con.execute(
+        "select gpu, sum(dt_s * gpu_util) / nullif(sum(dt_s) filter (gpu_util is not null), 0) "
+        "from held group by gpu order by gpu"
+    )
+    for gpu, mean in found.fetchall():
+        if labels[gpu]:
+            facts[f"util_mean_by_time[gpu_util|{labels[gpu]}]"] = mean
+
+
+def missing_facts(file: GpuFile, header: Sequence[str], facts: dict[str, object]) -> None:
+    """Write `missing_cells` of the file and of each column."""
+    missing = file.rows.missing
+    facts["missing_cells"] = sum(missing.values())
+    for i, name in enumerate(header):
+        if name:
+            facts[f"missing_cells[{name}]"] = missing[i]

@@ -1,0 +1,263 @@
+"""GPU samples out of any CSV: bulk casts in SQL, odd cells through the one value parser."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+import duckdb
+
+from data.csvio import CsvCounts, CsvLayout, CsvRows
+from data.csvscan import load_rows
+from data.readers.base import Progress, SetAside, Source, no_progress
+from data.readers.gpu_odd import CellRules, OddCells
+from data.timezones import sql_stamp
+from data.values import MISSING_WORDS, SENTINELS, column_decimal, is_missing, sql_number_expression
+
+SAMPLE_ROWS = 1000
+MASK_BITS = 60
+USUAL_MISSING = ("", "N/A", "[N/A]", "[Not Supported]", "[Unknown Error]", "ERR!")
+
+
+@dataclass(frozen=True)
+class GpuColumns:
+    """Which column of the file (counted from 0) is what.
+
+    `identity`: uuid, index, bus, model, host. `units`: unit of each number column, for cells that name none.
+    `binary_mb`: MB means MiB, as GPU utilities write it.
+    """
+
+    time: int | None
+    identity: Mapping[str, int]
+    units: Mapping[int, str | None]
+    binary_mb: bool = True
+
+
+@dataclass(frozen=True)
+class GpuIdentity:
+    """One distinct combination of identity cells (None: missing), its rows, and the number of its GPU."""
+
+    gpu: int
+    rows: int
+    host: str | None = None
+    uuid: str | None = None
+    index: str | None = None
+    bus: str | None = None
+    model: str | None = None
+
+    @property
+    def label(self) -> str | None:
+        """How the file names this GPU, shortest name first."""
+        return self.index or self.uuid or self.bus
+
+
+@dataclass
+class GpuRows:
+    """View `identified` (ord, stamp, gpu, v<column> in base units) in `con`, and what was found on the way.
+
+    `stamp` is UTC when `offset` is not None, else local time as written. `missing` counts cells by column.
+    """
+
+    con: duckdb.DuckDBPyConnection
+    counts: CsvCounts
+    gpus: list[GpuIdentity]
+    offset: str | None
+    missing: Counter[int] = field(default_factory=Counter)
+    set_aside: list[SetAside] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def load_gpu_rows(
+    con: duckdb.DuckDBPyConnection,
+    source: Source,
+    layout: CsvLayout,
+    columns: GpuColumns,
+    progress: Progress = no_progress,
+    bulk_from_bytes: int | None = None,
+) -> GpuRows:
+    """Read every row into table `raw`; rows without a readable time stamp are set aside, bad cells too.
+
+    Raises UnreadableFileError when there is no row, or when most rows have no readable time stamp.
+    """
+    sample = _sample(source, layout)
+    plan = _Plan(layout, columns, sample)
+    plan.create(con)
+
+    def insert(relation: str) -> int:
+        row = con.execute(plan.insert_sql(relation)).fetchone()
+        return int(row[0]) if row else 0
+
+    more = {} if bulk_from_bytes is None else {"bulk_from_bytes": bulk_from_bytes}
+    counts = load_rows(con, source, layout, insert, progress, **more)
+    rules = CellRules(columns.time, plan.offset, columns.units, plan.decimals, columns.binary_mb)
+    odd = OddCells(con, source, layout, rules)
+    odd.settle()
+    found = GpuRows(con, counts, _identify(con, columns), plan.offset)
+    found.set_aside = [*counts.set_aside, *odd.set_aside]
+    found.warnings = odd.warnings
+    found.missing = plan.count_missing(con, odd)
+    if columns.time is not None:
+        found.missing[columns.time] = odd.missing_time
+    for name, i in columns.identity.items():
+        blank = sum(one.rows for one in found.gpus if getattr(one, name) is None)
+        found.missing[i] = blank - odd.no_cell_of(i)
+    return found
+
+
+def _sample(source: Source, layout: CsvLayout) -> list[tuple[str, ...]]:
+    return [row.cells for row in islice(CsvRows(source, layout), SAMPLE_ROWS)]
+
+
+class _Plan:
+    """The SQL that casts one file, chosen from its first rows."""
+
+    def __init__(self, layout: CsvLayout, columns: GpuColumns, sample: Sequence[tuple[str, ...]]) -> None:
+        self._width = len(layout.header)
+        self._columns = columns
+        cells = {i: [row[i] for row in sample if i < len(row)] for i in range(self._width)}
+        self.decimals = {i: column_decimal(cells[i]) for i in columns.units}
+        self._numbers = {
+            i: sql_number_expression(f"c{i}", cells[i], unit, columns.binary_mb)
+            for i, unit in columns.units.items()
+        }
+        self._absent = {i: _absent_words(cells[i]) for i in columns.units}
+        self._stamp, self.offset = "null::timestamp", None
+        if columns.time is not None:
+            self._stamp, self.offset = sql_stamp(f"c{columns.time}", cells[columns.time])
+        self._enums = {i: sorted(set(cells[i])) or [""] for i in columns.identity.values()}
+        mapped = {*columns.units, *columns.identity.values(), columns.time}
+        self._others = {
+            i: bool(cells[i]) and all(_is_plain(text) for text in cells[i])
+            for i in range(self._width)
+            if i not in mapped
+        }
+        self._masks = -(-len(self._others) // MASK_BITS)
+
+    def create(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Make table `raw` and the types of its identity columns."""
+        parts = ["line bigint", "stamp timestamp"]
+        for i, values in self._enums.items():
+            con.execute(f"create type enum{i} as enum ({', '.join(map(_quoted, values))})")
+            parts += [f"e{i} enum{i}", f"x{i} varchar"]
+        parts += [f"v{i} double" for i in self._numbers] + [f"m{k} ubigint" for k in range(self._masks)]
+        con.execute(f"create table raw ({', '.join(parts)}, cells varchar[])")
+
+    def insert_sql(self, relation: str) -> str:
+        """Cast a relation; `cells` keeps the whole row where something needs a second look."""
+        every = ", ".join(f"c{i}" for i in range(self._width))
+        cast = [f"{self._stamp} as stamp"]
+        cast += [f"try_cast(c{i} as enum{i}) as e{i}" for i in self._enums]
+        cast += [f"{sql} as v{i}" for i, sql in self._numbers.items()]
+        cast += [f"{self._mask(k)} as m{k}" for k in range(self._masks)]
+        odd = [f"(v{i} is null and c{i} not in ({words}))" for i, words in self._absent.items()]
+        odd += [f"c{self._width - 1} is null"]
+        odd += ["stamp is null"] if self._columns.time is not None else []
+        out = ["line", "stamp"]
+        for i in self._enums:
+            out += [f"e{i}", f"case when e{i} is null then c{i} end"]
+        out += [f"v{i}" for i in self._numbers] + [f"m{k}" for k in range(self._masks)]
+        out += [f"case when {' or '.join(odd)} then [{every}] end"]
+        inner = f"select line, {every}, {', '.join(cast)} from {relation}"
+        return f"insert into raw select {', '.join(out)} from ({inner})"
+
+    def _mask(self, k: int) -> str:
+        chosen = list(self._others.items())[k * MASK_BITS : (k + 1) * MASK_BITS]
+        bits = [
+            f"case when {_missing_sql(f'c{i}', plain)} then {1 << bit} else 0 end"
+            for bit, (i, plain) in enumerate(chosen)
+        ]
+        return f"({' + '.join(bits)})::ubigint"
+
+    def count_missing(self, con: duckdb.DuckDBPyConnection, odd: OddCells) -> Counter[int]:
+        """Missing number and other cells by column; a field that a short row does not have is no cell."""
+        missing: Counter[int] = Counter()
+        for i in self._numbers:
+            missing[i] = _count(con, f"count(*) - count(v{i})") - odd.bad[i] - odd.no_cell[i]
+        others = list(self._others)
+        for k in range(self._masks):
+            if not _count(con, f"max(m{k})"):
+                continue
+            for bit, i in enumerate(others[k * MASK_BITS : (k + 1) * MASK_BITS]):
+                missing[i] = _count(con, f"sum((m{k} >> {bit}) & 1)")
+        return missing
+
+
+def _count(con: duckdb.DuckDBPyConnection, aggregate: str) -> int:
+    row = con.execute(f"select {aggregate} from raw").fetchone()
+    return int(row[0]) if row and row[0] is not None else 0
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _absent_words(cells: Sequence[str]) -> str:
+    seen = {text for text in cells if is_missing(text)}
+    usual = {pad + word for word in USUAL_MISSING for pad in ("", " ")}
+    return ", ".join(map(_quoted, sorted(seen | usual)))
+
+
+def _is_plain(text: str) -> bool:
+    return text.strip().replace(".", "", 1).isdigit() and not is_missing(text)
+
+
+def _missing_sql(column: str, plain: bool) -> str:
+    words = ", ".join(
+        map(_quoted, sorted(MISSING_WORDS | {str(n) for n in SENTINELS} | {"-nan", "-infinity"}))
+    )
+    test = f"lower(trim({column}, ' []')) in ({words})"
+    if plain:
+        # The general test costs more than the whole cast of a number; most cells are numbers.
+        return f"coalesce(try_cast({column} as double) not between 0 and 1e9, true) and {test}"
+    return f"coalesce({test}, false)"
+
+
+def _identify(con: duckdb.DuckDBPyConnection, columns: GpuColumns) -> list[GpuIdentity]:
+    """Number the GPUs: view `identified` is `raw` with `ord` and `gpu`."""
+    if not columns.identity:
+        con.execute("create view identified as select *, rowid as ord, 0 as gpu from raw")
+        return [GpuIdentity(0, _count(con, "count(*)"))]
+    codes = {name: [f"e{i}"] for name, i in columns.identity.items()}
+    for name, i in columns.identity.items():
+        if _count(con, f"count(x{i})"):
+            codes[name].append(f"x{i}")
+    every = ", ".join(code for pair in codes.values() for code in pair)
+    texts = [f"trim(coalesce({', '.join(f'{code}::varchar' for code in pair)}))" for pair in codes.values()]
+    con.execute(
+        f"create table combos as select (row_number() over (order by first_row) - 1)::integer as combo, * "
+        f"from (select {every}, count(*) as rows, min(rowid) as first_row from raw group by all)"
+    )
+    found = con.execute(f"select rows, {', '.join(texts)} from combos order by combo").fetchall()
+    identities = [
+        GpuIdentity(
+            0, row[0], **{n: None if is_missing(t) else t for n, t in zip(codes, row[1:], strict=True)}
+        )
+        for row in found
+    ]
+    deciding = _deciding(identities)
+    keys = [tuple(getattr(one, name) for name in deciding) for one in identities]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    gpus = [numbers[key] for key in keys]
+    used = [code for name in deciding for code in codes[name]]
+    con.execute(
+        f"create table gpu_codes as select distinct {''.join(f'{code}, ' for code in used)}"
+        "($1::integer[])[combo + 1] as gpu from combos",
+        [gpus],
+    )
+    same = " and ".join(f"raw.{code} is not distinct from g.{code}" for code in used) or "true"
+    con.execute(
+        f"create view identified as select raw.*, raw.rowid as ord, g.gpu from raw join gpu_codes g on {same}"
+    )
+    return [replace(one, gpu=gpu) for one, gpu in zip(identities, gpus, strict=True)]
+
+
+def _deciding(identities: Sequence[GpuIdentity]) -> list[str]:
+    """Columns that tell GPUs apart: host, and uuid, else index, else bus id; several where one has holes."""
+    found = ["host"] if any(one.host for one in identities) else []
+    for name in ("uuid", "index", "bus"):
+        values = [getattr(one, name) for one in identities]
+        if any(values):
+            found.append(name)
+            if all(values):
+                break
+    return found
