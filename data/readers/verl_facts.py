@@ -32,9 +32,10 @@ def gpu_proposal(run: str, steps: pd.DataFrame, mode: str) -> Proposal | None:
     count = infer_gpus(steps)
     if count is None:
         return None
+    value = int(count) if count == int(count) else count
     how = f"median over {len(steps)} steps of total tokens / (step seconds x tokens/s/GPU) = {count:g}"
     if mode == "sync":
-        return Proposal(run, "gpus", count, how)
+        return Proposal(run, "gpus", value, how)
     return Proposal(
         run, "gpus_train", count, how + "; trainers before mid-2026 left rollout GPUs out of that rate"
     )

@@ -168,7 +168,7 @@ def is_cut(last: Record, endings: dict[str, str]) -> bool:
         return True
     here, there = decimals(last.texts_end), decimals(endings[last.key_end])
     if there is None:
-        return False
+        return len(last.texts_end) < len(endings[last.key_end])
     if here is None:
         return True
     return here < there if there <= 3 else here < there - 4
