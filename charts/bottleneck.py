@@ -44,8 +44,13 @@ def _stack(result: Result, mode: Mode, dollars: bool) -> go.Figure:
         :MOST_POOLS
     ]
     names = [theme.short(f"pool {p}" if p else "whole job", 30) for p in pools]
-    fig = make_subplots(rows=len(pools), cols=1, shared_xaxes=True, vertical_spacing=0.09,
-                        subplot_titles=names if len(pools) > 1 else None)  # fmt: skip
+    fig = make_subplots(
+        rows=len(pools),
+        cols=1,
+        shared_xaxes=True,
+        vertical_spacing=0.09,
+        subplot_titles=names if len(pools) > 1 else None,
+    )
     notes = _hover_notes(data, result.tables.get("flags"))
     seen: set[str] = set()
     for place, pool in enumerate(pools, 1):

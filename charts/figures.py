@@ -5,7 +5,7 @@ from collections.abc import Callable
 import plotly.graph_objects as go
 
 from analysis.result import Result
-from charts import gain, learning, ledger
+from charts import bottleneck, gain, learning, ledger, rollouts, unit_economics, utilisation
 from charts.theme import Mode
 
 Draw = Callable[[Result, Mode], go.Figure]
@@ -13,6 +13,24 @@ FIGURES: dict[str, list[tuple[str, str, Draw]]] = {
     "ledger": [
         ("score_by_usd", "Score against cumulative dollars", ledger.score_by_usd),
         ("spend_by_phase", "Spend of each run by phase", ledger.spend_by_phase),
+    ],
+    "bottleneck": [
+        ("step_stack", "Each step by phase, in seconds", bottleneck.step_stack),
+        ("step_stack_usd", "Each step by phase, in dollars", bottleneck.step_stack_usd),
+        ("if_free", "Step time if one phase were free", bottleneck.if_free),
+    ],
+    "rollouts": [
+        ("throughput", "Throughput by step", rollouts.throughput),
+        ("lengths", "Response length by step", rollouts.lengths),
+        ("truncation", "Responses that hit the length limit", rollouts.truncation),
+        ("staleness", "Age of the policy that made the rollouts", rollouts.staleness),
+        ("dropped", "Rollouts dropped", rollouts.dropped),
+    ],
+    "unit_economics": [("unit_costs", "Unit costs by run", unit_economics.unit_costs)],
+    "utilisation": [
+        ("ladder", "From paid to effective", utilisation.ladder),
+        ("heat", "Utilisation by GPU and time", utilisation.heat),
+        ("timeline", "Utilisation over time", utilisation.timeline),
     ],
     "gain": [("forest", "Gain by run and benchmark", gain.forest)],
     "learning": [
@@ -23,5 +41,6 @@ FIGURES: dict[str, list[tuple[str, str, Draw]]] = {
 
 
 def draw(result: Result, mode: Mode = "light") -> list[go.Figure]:
-    """Return every figure of a result, in page order; none for a question that draws nothing."""
-    return [function(result, mode) for _, _, function in FIGURES.get(result.analysis, [])]
+    """Return the figures of a result that have something to show, in page order."""
+    drawn = [function(result, mode) for _, _, function in FIGURES.get(result.analysis, [])]
+    return [fig for fig in drawn if fig.data]

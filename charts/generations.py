@@ -14,7 +14,7 @@ from charts import theme
 from charts.blocks import error_bars, has
 from charts.theme import Mode
 
-FAMILIES = ("Ampere", "Hopper", "Blackwell", "Blackwell Ultra", "CDNA 3", "CDNA 4", "Rubin", "TPU", "Mixed")
+FAMILIES = ("Ampere", "Hopper", "Blackwell", "Blackwell Ultra", "Rubin", "CDNA 3", "CDNA 4", "TPU", "Mixed")
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,19 @@ METRICS = {
 
 
 def family_colour(family: str, mode: Mode) -> str:
-    """Return the colour of a platform family: by its place in the list, so the same everywhere."""
+    """Return the colour of a platform family: a ramp from old to new, apart from the colours of runs."""
     colours = theme.palette(mode)
-    if family not in FAMILIES:
-        return colours.grey
-    return colours.runs[FAMILIES.index(family) % len(colours.runs)]
+    ramp, phases = colours.scale, colours.phases
+    known = {
+        "Hopper": ramp[2],
+        "Blackwell": ramp[3],
+        "Blackwell Ultra": ramp[4],
+        "Rubin": phases["advantage"],
+        "CDNA 3": phases["reward"],
+        "CDNA 4": phases["env"],
+        "TPU": phases["weight_sync"],
+    }
+    return known.get(family, colours.quiet)
 
 
 def dots(result: Result, metric: str, mode: Mode = "light") -> go.Figure:
@@ -84,7 +92,11 @@ def _rows(frame: pd.DataFrame | None, metric: str) -> pd.DataFrame:
 
 def _row_name(model: str, mode: str) -> str:
     words = MODE_WORDS.get(mode, "mode not stated")
-    return f"{theme.short(model or 'model not named', 22)}<br><sub>{words}</sub>"
+    return f"{theme.short(model or 'model not named', 22)}<br>{_small(words)}"
+
+
+def _small(text: str) -> str:
+    return f'<span style="font-size:10px">{text}</span>'
 
 
 def _order(rows: pd.DataFrame, metric: str) -> list[str]:
@@ -128,7 +140,7 @@ def _own(row: dict[str, Any], metric: str, colour: str, mode: Mode) -> go.Scatte
         mode="markers",
         marker={
             "color": colour,
-            "size": 16,
+            "size": 14,
             "symbol": "star",
             "line": {"width": 1.5, "color": theme.palette(mode).text},
         },
@@ -155,7 +167,7 @@ def _published_words(row: dict[str, Any], metric: str) -> str:
 
 
 def _own_words(row: dict[str, Any], metric: str) -> str:
-    gpus = f"{row['n_gpus']:.0f} x " if row["n_gpus"] == row["n_gpus"] else ""
+    gpus = f"{row['n_gpus']:.0f} x " if pd.notna(row["n_gpus"]) else ""
     stack = " ".join(t for t in (row["framework"], row["framework_version"]) if t) or "framework not named"
     lines = [
         f"{row['run']}: {_value(row[metric], metric)}",
@@ -203,8 +215,10 @@ def ratios(result: Result, metric: str, mode: Mode = "light") -> go.Figure:
         table="pairs",
         mode=mode,
         x=f"{PAIR_METRICS[metric]}, newer / older",
-        height=110 + 34 * len(rows),
+        height=110 + 38 * len(rows),
     )
+    ends = [1.0, *pairs["ratio_b_over_a"], *means["low"], *means["high"]]
+    fig.update_xaxes(range=[min(ends) - 0.08, max(ends) + 0.08])
     fig.add_vline(x=1, line={"color": colours.axis, "width": 1.5, "dash": "dot"})
     fig.update_yaxes(categoryorder="array", categoryarray=rows, autorange="reversed")
     return fig
@@ -212,12 +226,12 @@ def ratios(result: Result, metric: str, mode: Mode = "light") -> go.Figure:
 
 def _pair_name(row: pd.Series) -> str:
     mode = MODE_WORDS.get(row["mode"], "mode not stated")
-    return f"{theme.short(row['model'], 22)}<br><sub>{mode} · {theme.escape(row['precision'])}</sub>"
+    return f"{theme.short(row['model'], 22)}<br>{_small(mode + ' · ' + theme.escape(row['precision']))}"
 
 
 def _mean_name(row: dict[str, Any]) -> str:
     words = f"{row['models']} models · {MATCH_WORDS[row['matched']]}"
-    return f"<b>mean, {row['pairs']} pairs</b><br><sub>{words}</sub>"
+    return f"<b>mean, {row['pairs']} pairs</b><br>{_small(words)}"
 
 
 def _pair_dots(part: pd.DataFrame, words: str, colour: str) -> go.Scatter:

@@ -135,8 +135,15 @@ def empty(reason: str, *, title: str, table: str, mode: Mode = "light", height: 
     colours = palette(mode)
     fig = go.Figure()
     text = "<br>".join(textwrap.wrap(escape(reason), SUBTITLE_WRAP - 8)) or "Nothing to draw yet."
-    fig.add_annotation(text=text, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False,
-                       font={"size": 13, "color": colours.quiet})  # fmt: skip
+    fig.add_annotation(
+        text=text,
+        x=0.5,
+        y=0.5,
+        xref="paper",
+        yref="paper",
+        showarrow=False,
+        font={"size": 13, "color": colours.quiet},
+    )
     apply(fig, title=title, alt=f"{title}: {reason}", table=table, mode=mode, height=height)
     fig.update_xaxes(visible=False)
     fig.update_yaxes(visible=False)

@@ -1,0 +1,241 @@
+"""What the GPUs did while they were paid for: the ladder, a map of GPU against time, a timeline."""
+
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from analysis.measures import MEASURES
+from analysis.result import Result
+from analysis.words import digits3, money
+from charts import theme
+from charts.blocks import band, error_bars, has
+from charts.theme import Mode
+
+RUNGS = {"paid": "Paid", "allocated": "Allocated", "active": "Active", "effective": "Effective"}
+
+
+def measure_label(result: Result) -> str:
+    """Return the name of the measure that a result shows."""
+    known = MEASURES.get(str(result.params.get("measure", "")))
+    return known.label if known else "Utilisation"
+
+
+def ladder(result: Result, mode: Mode = "light") -> go.Figure:
+    """Draw paid, allocated, active and effective, in dollars where they are known, else in GPU-hours."""
+    frame = result.tables.get("ladder")
+    dollars = has(frame, "usd")
+    unit = "dollars" if dollars else "GPU-hours"
+    title = f"From paid to effective, in {unit}"
+    value = "usd" if dollars else "gpu_hours"
+    if not has(frame, "rung", value):
+        why = "Neither allocated time nor GPU samples are loaded."
+        return theme.empty(why, title=title, table="ladder", mode=mode)
+    data = frame.reset_index(drop=True)
+    known = data[data[value].notna()]
+    fig = go.Figure(_rungs(known, value, mode))
+    for place, row in data[data[value].isna()].iterrows():
+        fig.add_annotation(
+            x=0,
+            y=place,
+            xref="paper",
+            text=theme.short(f"not known: {row['missing']}", 52),
+            showarrow=False,
+            xanchor="left",
+            font={"size": 11, "color": theme.palette(mode).quiet},
+        )
+    told = ", ".join(f"{r.rung} {_amount(getattr(r, value), dollars)}" for r in known.itertuples())
+    theme.apply(
+        fig,
+        title=title,
+        subtitle="whiskers: unsampled time counted as 0 and as 1",
+        alt=f"Ladder of {unit}: {told}.",
+        table="ladder",
+        mode=mode,
+        x="USD" if dollars else "GPU-hours (GPU-h)",
+        height=120 + 36 * len(data),
+    )
+    fig.update_layout(bargap=0.35, showlegend=False)
+    fig.update_xaxes(rangemode="tozero", tickformat="~s", tickprefix="$" if dollars else "", nticks=6)
+    fig.update_yaxes(
+        tickvals=list(range(len(data))),
+        ticktext=[RUNGS.get(str(r), theme.escape(r)) for r in data["rung"]],
+        range=[len(data) - 0.5, -0.5],
+        showgrid=False,
+        zeroline=False,
+    )
+    return fig
+
+
+def _amount(value: float, dollars: bool) -> str:
+    return money(value) if dollars else f"{digits3(value)} GPU-hours"
+
+
+def _rungs(known: pd.DataFrame, value: str, mode: Mode) -> go.Bar:
+    colours = theme.palette(mode)
+    shades = {
+        "paid": colours.axis,
+        "allocated": colours.quiet,
+        "active": colours.accent,
+        "effective": colours.good,
+    }
+    return go.Bar(
+        x=known[value],
+        y=list(known.index),
+        orientation="h",
+        marker={"color": [shades.get(str(r), colours.accent) for r in known["rung"]]},
+        error_x=error_bars(known[value], known[f"{value}_low"], known[f"{value}_high"], colours.text),
+        text=[_amount(v, value == "usd") for v in known[value]],
+        textposition="inside",
+        insidetextanchor="start",
+        textangle=0,
+        customdata=[
+            [RUNGS.get(str(r.rung), r.rung), theme.escape(r.basis or "")] for r in known.itertuples()
+        ],
+        hovertemplate="<b>%{customdata[0]}</b> %{text}<br>%{customdata[1]}<extra></extra>",
+    )
+
+
+def heat(result: Result, mode: Mode = "light") -> go.Figure:
+    """Draw one row a GPU (a host when there are many), grouped by host and role, time to the right."""
+    label = measure_label(result)
+    title = f"{label} by GPU and time, in percent"
+    frame = result.tables.get("heat")
+    if not has(frame, "gpu", "bin", "value"):
+        return theme.empty(_no_samples(result), title=title, table="heat", mode=mode)
+    rows = frame.drop_duplicates("gpu").reset_index(drop=True)
+    fig = go.Figure(_map(frame, rows, theme.palette(mode).scale))
+    minutes = int(frame["bin_minutes"].iloc[0])
+    theme.apply(
+        fig,
+        title=title,
+        subtitle=f"time-weighted means of {minutes} min; a gap has no sample",
+        alt=f"Heat map of {label}, {len(rows)} rows; the least mean is {100 * frame['value'].min():.3g} percent.",
+        table="heat",
+        mode=mode,
+        x="Time (UTC)",
+        height=max(190, 120 + min(22 * len(rows), 760)),
+    )
+    fig.update_layout(margin_b=96, height=fig.layout.height + 40)
+    _row_names(fig, rows, mode)
+    return fig
+
+
+def _map(frame: pd.DataFrame, rows: pd.DataFrame, scale: tuple[str, ...]) -> go.Heatmap:
+    grid = {c: _grid(frame, rows, c) for c in ("value", "v_min", "v_max", "coverage_frac")}
+    ends = [grid[c].to_numpy() for c in ("v_min", "v_max", "coverage_frac")]
+    facts = [[_cell(*cell) for cell in zip(*line, strict=True)] for line in zip(*ends, strict=True)]
+    return go.Heatmap(
+        x=grid["value"].columns,
+        y=list(range(len(rows))),
+        z=(100 * grid["value"]).to_numpy(),
+        zmin=0,
+        zmax=100,
+        colorscale=[[i / (len(scale) - 1), c] for i, c in enumerate(scale)],
+        hoverongaps=False,
+        customdata=facts,
+        text=[[theme.escape(g)] * grid["value"].shape[1] for g in rows["gpu"]],
+        hovertemplate=(
+            "<b>%{text}</b><br>%{x|%d %b %H:%M} UTC<br>mean %{z:.3g} %<br>%{customdata}<extra></extra>"
+        ),
+        colorbar={
+            "orientation": "h",
+            "thickness": 10,
+            "len": 0.5,
+            "x": 0,
+            "xanchor": "left",
+            "y": 0,
+            "yanchor": "top",
+            "ypad": 48,
+            "ticksuffix": " %",
+            "nticks": 3,
+        },
+    )
+
+
+def _grid(frame: pd.DataFrame, rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    return frame.pivot_table(index="gpu", columns="bin", values=column, dropna=False).reindex(rows["gpu"])
+
+
+def _cell(low: float, high: float, coverage: float) -> str:
+    if pd.isna(low):
+        return ""
+    known = f", {100 * coverage:.0f} % of the time sampled" if pd.notna(coverage) else ""
+    return f"{100 * low:.3g} to {100 * high:.3g} %{known}"
+
+
+def _row_names(fig: go.Figure, rows: pd.DataFrame, mode: Mode) -> None:
+    """Name each group of host and role once, and draw a line between groups."""
+    names, last = [], None
+    for place, row in enumerate(rows.itertuples()):
+        group = " · ".join(theme.short(v, 14) for v in (row.host, row.role) if v)
+        tail = theme.short(str(row.gpu).rsplit(":", 1)[-1], 10)
+        names.append(f"{group} · {tail}" if group and group != last else tail)
+        if last is not None and group != last:
+            fig.add_hline(y=place - 0.5, line={"color": theme.palette(mode).axis, "width": 1})
+        last = group
+    stride = max(1, len(names) // 34)
+    fig.update_yaxes(
+        tickvals=list(range(0, len(names), stride)),
+        ticktext=names[::stride],
+        range=[len(names) - 0.5, -0.5],
+        showgrid=False,
+        zeroline=False,
+    )
+
+
+def timeline(result: Result, mode: Mode = "light") -> go.Figure:
+    """Draw the mean over all GPUs with least and most, and below it how much of the time was sampled."""
+    label = measure_label(result)
+    title = f"{label} over time, all GPUs, in percent"
+    frame = result.tables.get("timeline")
+    if not has(frame, "bin", "value"):
+        return theme.empty(_no_samples(result), title=title, table="timeline", mode=mode)
+    colours = theme.palette(mode)
+    fig = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.76, 0.24], vertical_spacing=0.08)
+    ends = frame["bin"], 100 * frame["v_min"], 100 * frame["v_max"]
+    for trace in band(*ends, colours.accent, "least to most of any GPU"):
+        fig.add_trace(trace, row=1, col=1)
+    fig.add_trace(_mean_line(frame, colours.accent), row=1, col=1)
+    fig.add_trace(_coverage_bars(frame, colours.quiet), row=2, col=1)
+    theme.apply(
+        fig,
+        title=title,
+        subtitle=f"time-weighted means of {int(frame['bin_minutes'].iloc[0])} min",
+        alt=f"{label} over time with its least and most, and the share of the time that was sampled.",
+        table="timeline",
+        mode=mode,
+        height=380,
+    )
+    fig.update_layout(bargap=0)
+    fig.update_yaxes(title_text=f"{label.split(' (')[0]} (%)", range=[0, 104], row=1, col=1)
+    fig.update_yaxes(title_text="Sampled (%)", range=[0, 104], nticks=3, row=2, col=1)
+    fig.update_xaxes(title_text="Time (UTC)", row=2, col=1)
+    return fig
+
+
+def _mean_line(frame: pd.DataFrame, colour: str) -> go.Scatter:
+    return go.Scatter(
+        x=frame["bin"],
+        y=100 * frame["value"],
+        mode="lines",
+        name="mean",
+        line={"color": colour, "width": 2},
+        customdata=frame["gpus"],
+        connectgaps=False,
+        hovertemplate="%{x|%d %b %H:%M} UTC<br>mean %{y:.3g} %, %{customdata} GPUs<extra></extra>",
+    )
+
+
+def _coverage_bars(frame: pd.DataFrame, colour: str) -> go.Bar:
+    return go.Bar(
+        x=frame["bin"],
+        y=100 * frame["coverage_frac"],
+        name="sampled",
+        marker={"color": colour},
+        showlegend=False,
+        hovertemplate="%{x|%d %b %H:%M} UTC<br>%{y:.3g} % of the time sampled<extra></extra>",
+    )
+
+
+def _no_samples(result: Result) -> str:
+    return result.answer or "No GPU samples are loaded: upload an nvidia-smi or gpu_samples file."
