@@ -135,11 +135,15 @@ def _heads(
     def start(name: str) -> str | None:
         return getattr(details, name) or in_force.get(name) or inferred.get(name)
 
-    llms = {m.model_id: m.model_id for m in catalogue.llms()}
-    with st.container(horizontal=True):
+    llms = [m.model_id for m in catalogue.llms()]
+    first, second, third, fourth = st.columns(4)
+    with first:
         campaign = _pick("Campaign", list(campaigns), start("campaign"), f"campaign_{key}", new=True)
-        llm = _pick("Model", list(llms), start("llm"), f"llm_{key}")
+    with second:
+        llm = _pick("Model", llms, start("llm"), f"llm_{key}")
+    with third:
         algorithm = _pick("Algorithm", list(get_args(Algorithm)), start("algorithm"), f"algorithm_{key}")
+    with fourth:
         mode = _pick("Mode", list(get_args(Mode)), start("mode"), f"mode_{key}")
     return {"campaign": campaign, "llm": llm, "algorithm": algorithm, "mode": mode}
 
@@ -151,10 +155,9 @@ def _pick(label: str, options: list[str], start: str | None, key: str, *, new: b
         label,
         options,
         index=options.index(start) if start in options else None,
-        placeholder="Type a new name or choose" if new else "Not known",
+        placeholder="Choose or type" if new else "Not known",
         accept_new_options=new,
         key=key,
-        width=220,
     )
     return picked.strip() or None if isinstance(picked, str) else None
 

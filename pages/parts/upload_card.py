@@ -44,7 +44,9 @@ def show_failure(name: str, error: Mapping[str, Any], head: str, *, key: str) ->
     asks = error.get("kind") == "AmbiguousFormatError"
     with st.container(border=True, key=f"card_{key}"):
         badge = ":orange-badge[:material/help: which format?]" if asks else ":red-badge[not loaded]"
-        st.markdown(f"**{md_escape(name)}** {badge}")
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.markdown(f"**{md_escape(name)}** {badge}", width="stretch")
+            st.button("Close", key=f"close_{key}", type="tertiary", on_click=actions.close_card, args=(key,))
         where = f" ({md_escape(error['where'])})" if error.get("where") else ""
         st.markdown(f"{md_escape(error['what'])}{where}. {md_escape(error.get('remedy', ''))}")
         st.caption("Nothing of this file was stored.")

@@ -28,7 +28,7 @@ _HTML = """
 """
 HINT = (
     "verl console log or JSONL · W&B chart export · nvidia-smi --query-gpu CSV · our CSV templates. "
-    "Any name, several at once, up to {limit} each. Nothing leaves this machine."
+    "Any name, several at once, up to {limit} each. They stay in this home."
 )
 _DROP = st.components.v2.component(
     "ipd_drop_zone",

@@ -1,0 +1,144 @@
+"""The frame: navigation, shared controls, the address, and what a bad address says."""
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from data.examples.generate import load_example, remove_example
+from data.store import Store
+from pages.parts import state
+
+App = Callable[..., AppTest]
+
+
+def _warnings(at: AppTest) -> str:
+    return " ".join(w.value.replace("\\", "") for w in at.warning)
+
+
+@pytest.fixture
+def loaded(store: Store) -> Store:
+    load_example(store)
+    return store
+
+
+def test_an_empty_home_shows_the_frame_and_offers_the_example(app: App) -> None:
+    at = app()
+    assert not at.exception
+    assert at.multiselect(key="runs").disabled
+    assert at.selectbox(key="price").value == "reserved_3y.neocloud"
+    assert at.get_by_key("boundary").value == "campaign"
+    assert any("example" in b.label for b in at.button)
+    assert not at.warning
+
+
+def test_no_parameter_means_all_runs_and_the_defaults(app: App, loaded: Store) -> None:
+    at = app()
+    assert not at.exception
+    assert at.multiselect(key="runs").options == ["gb200-async", "gb200-sync", "h100-sync"]
+    common = at.session_state["_page_state"].common
+    assert common.runs == ()
+    assert common.platforms == ()
+    assert (common.price, common.boundary) == ("reserved_3y.neocloud", "campaign")
+
+
+def test_an_address_restores_every_shared_control(app: App, loaded: Store) -> None:
+    at = app(
+        runs=["h100-sync", "gb200-async"],
+        price="on_demand.neocloud",
+        boundary="full",
+        platforms=["gb200-nvl72"],
+    )
+    assert not at.exception
+    assert not at.warning
+    common = at.session_state["_page_state"].common
+    assert common.runs == ("h100-sync", "gb200-async")
+    assert (common.price, common.boundary) == ("on_demand.neocloud", "full")
+    assert common.platforms == ("gb200-nvl72",)
+    assert at.query_params["runs"] == ["h100-sync", "gb200-async"]
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ({"runs": ["gone", "h100-sync"]}, "run 'gone'"),
+        ({"price": "on_demand.moon"}, "price 'on_demand.moon'"),
+        ({"boundary": "half"}, "cost boundary 'half'"),
+        ({"platforms": ["tpu-v9"]}, "platform 'tpu-v9'"),
+        ({"run": "h100-sync"}, "'run', which no control"),
+        ({"price": ""}, "an empty price"),
+    ],
+)
+def test_a_bad_value_is_named_and_the_page_still_works(
+    app: App, loaded: Store, query: dict[str, str | list[str]], named: str
+) -> None:
+    at = app(**query)
+    assert not at.exception
+    assert named in _warnings(at)
+
+
+def test_the_notice_stays_until_its_control_is_used(app: App, loaded: Store) -> None:
+    at = app(price="on_demand.moon")
+    at.run()
+    assert "on_demand.moon" in _warnings(at)
+    at.selectbox(key="price").select("on_demand.neocloud").run()
+    assert not at.warning
+
+
+def test_the_notice_can_be_dismissed(app: App, loaded: Store) -> None:
+    at = app(runs=["gone"])
+    at.button(key="dismiss_notices").click().run()
+    assert not at.warning
+
+
+def test_a_run_that_goes_while_it_is_picked_is_named(app: App, loaded: Store) -> None:
+    at = app(runs=["h100-sync"])
+    remove_example(loaded)
+    at.run()
+    assert not at.exception
+    assert "run 'h100-sync'" in _warnings(at)
+    assert at.session_state["_page_state"].common.runs == ()
+
+
+def test_shared_controls_survive_a_change_of_page(app: App, loaded: Store) -> None:
+    at = app(runs=["gb200-sync"], boundary="compute")
+    for page in ("telemetry.py", "overview.py"):
+        at.switch_page(page).run()
+        assert not at.exception
+        common = at.session_state["_page_state"].common
+        assert (common.runs, common.boundary) == (("gb200-sync",), "compute")
+
+
+def test_the_synthetic_example_is_labelled_and_leaves_with_one_click(app: App, loaded: Store) -> None:
+    at = app()
+    assert any("Synthetic example" in c.value for c in at.sidebar.caption)
+    at.button(key="remove_example").click().run()
+    assert not at.exception
+    assert at.multiselect(key="runs").options == []
+    assert not any("Synthetic example" in c.value for c in at.sidebar.caption)
+
+
+def test_the_foot_says_cut_off_book_and_version(app: App, loaded: Store) -> None:
+    foot = " ".join(c.value for c in app().sidebar.caption)
+    assert "Data until 02 Nov 2026" in foot
+    assert "Price book 20" in foot
+    assert "Version 0." in foot
+
+
+def test_a_page_without_the_router_says_so() -> None:
+    def script() -> None:
+        from pages.parts.state import current
+
+        current()
+
+    at = AppTest.from_function(script).run()
+    assert at.exception
+
+
+@pytest.mark.parametrize("text", ["*bold*", "a_b_c", "$1 and $2", ":red[x]", "[a](http://x)", "`x`", "<b>"])
+def test_names_never_act_as_markdown(text: str) -> None:
+    escaped = state.escape(text)
+    assert escaped.replace("\\", "") == text
+    for position, char in enumerate(escaped):
+        if char in "*_$:[`<":
+            assert escaped[position - 1] == "\\"

@@ -1,0 +1,210 @@
+"""The telemetry page: a file becomes a card, what is missing is asked for, all of it can be taken back."""
+
+import json
+from collections.abc import Callable
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from data.queries import uploads as queries
+from data.run_details import current_details, missing_for_cost
+from data.store import Store
+from pages.parts import run_form
+
+App = Callable[..., AppTest]
+
+
+def verl_log(steps: int = 6) -> bytes:
+    """A small log of verl's file logger: 8 GPUs can be inferred from its rates."""
+    lines = []
+    for step in range(1, steps + 1):
+        data = {
+            "training/global_step": step,
+            "critic/rewards/mean": 0.25 + 0.01 * step,
+            "response_length/mean": 500.0,
+            "prompt_length/mean": 100.0,
+            "timing_s/gen": 30.0,
+            "timing_s/old_log_prob": 5.0,
+            "timing_s/update_actor": 12.0,
+            "timing_s/step": 50.0,
+            "perf/total_num_tokens": 76_800,
+            "perf/time_per_step": 50.0,
+            "perf/throughput": 192.0,
+        }
+        lines.append(json.dumps({"step": step, "data": data}))
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _text(at: AppTest) -> str:
+    parts = [e.value for kind in ("markdown", "caption", "error", "warning", "info") for e in at.get(kind)]
+    return "\n".join(str(p).replace("\\", "") for p in parts)
+
+
+def _upload(app: App, name: str, content: bytes) -> AppTest:
+    at = app()
+    at.switch_page("telemetry.py").run()
+    at.file_uploader[0].upload(name, content)
+    return at.run()
+
+
+def _only_upload(store: Store) -> str:
+    with store.view() as view:
+        listing = queries.listing(view)
+    assert len(listing) == 1
+    return str(listing["upload_id"].iloc[0])
+
+
+def test_an_empty_home_shows_the_way_in(app: App) -> None:
+    at = app()
+    at.switch_page("telemetry.py").run()
+    assert not at.exception
+    assert len(at.file_uploader) == 1
+    assert any(b.label == "Load the example" for b in at.button)
+    assert "Nothing has been loaded yet" in _text(at)
+
+
+def test_a_file_becomes_a_card_whose_books_balance(app: App, store: Store) -> None:
+    at = _upload(app, "run-a.jsonl", verl_log())
+    assert not at.exception
+    text = _text(at)
+    assert "run-a.jsonl" in text
+    assert "verl file logger" in text
+    assert "**6 records** = 6 stored + 0 set aside + 0 ignored" in text
+    assert "steps 1 to 6 (6)" in text
+    assert at.multiselect(key="runs").options == ["run-a"]
+    at.run()
+    with store.view() as view:
+        assert len(queries.listing(view)) == 1
+
+
+def test_what_is_missing_for_dollars_is_asked_with_a_proposal_and_its_reason(app: App, store: Store) -> None:
+    at = _upload(app, "run-a.jsonl", verl_log())
+    text = _text(at)
+    assert "Still needed for dollars: run-a" in text
+    assert "how many GPUs" in text
+    assert "**GPUs: 8" in text
+    assert "tokens/s/GPU" in text
+    pools = next(e for e in at.data_editor if e.key.startswith("pools_"))
+    assert pools.value["gpus"].tolist() == [8.0]
+
+
+def test_saved_details_complete_the_run(app: App, store: Store) -> None:
+    at = _upload(app, "run-a.jsonl", verl_log())
+    pools = next(e for e in at.data_editor if e.key.startswith("pools_"))
+    at.session_state[pools.key] = {
+        "edited_rows": {0: {"platform": "h100-sxm"}},
+        "added_rows": [],
+        "deleted_rows": [],
+    }
+    next(s for s in at.selectbox if s.label == "Model").select("qwen2.5-7b")
+    next(b for b in at.button if b.label == "Save run details").click().run()
+    assert not at.exception
+    details = current_details(store, "run-a")
+    assert details.llm == "qwen2.5-7b"
+    assert [(p.gpus, p.platform) for p in details.pools] == [(8.0, "h100-sxm")]
+    assert missing_for_cost(store, "run-a") == []
+    assert "Still needed for dollars" not in _text(at)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("empty.csv", b"", "empty"),
+        ("noise.bin", bytes(range(256)) * 40, "noise.bin"),
+        ("header.csv", b"timestamp, utilization.gpu [%], power.draw [W]\n", "header.csv"),
+        ("letter.txt", b"Dear all,\nplease find attached nothing.\n", "letter.txt"),
+        ("http.jsonl", b'{"path":"/a","status":200,"latency_ms":3}\n' * 5, "http.jsonl"),
+    ],
+)
+def test_bad_input_gets_an_answer_with_the_file_and_a_remedy(
+    app: App, store: Store, name: str, content: bytes, words: str
+) -> None:
+    at = _upload(app, name, content)
+    assert not at.exception
+    text = _text(at)
+    assert "not loaded" in text or "which format?" in text
+    assert words in text
+    assert "Nothing of this file was stored." in text
+    with store.view() as view:
+        assert queries.listing(view).empty
+        assert view.rows("select count(*) from runs") == [(0,)]
+
+
+def test_undo_and_bring_back(app: App, store: Store) -> None:
+    at = _upload(app, "run-a.jsonl", verl_log())
+    upload_id = _only_upload(store)
+    next(b for b in at.button if b.label == "Undo this upload").click().run()
+    assert not at.exception
+    with store.view() as view:
+        assert queries.listing(view).empty
+    assert at.multiselect(key="runs").options == []
+    next(b for b in at.button if b.label == "Bring it back").click().run()
+    assert not at.exception
+    assert _only_upload(store) == upload_id
+    assert at.multiselect(key="runs").options == ["run-a"]
+
+
+def test_reading_again_with_another_run_name(app: App, store: Store) -> None:
+    at = _upload(app, "run-a.jsonl", verl_log())
+    next(t for t in at.text_input if t.label == "Run" and t.key != "say_run").set_value("renamed")
+    next(b for b in at.button if b.label == "Read again").click().run()
+    assert not at.exception
+    assert at.multiselect(key="runs").options == ["renamed"]
+
+
+def test_a_refused_rereading_leaves_the_old_one(app: App, store: Store) -> None:
+    at = _upload(app, "run-a.jsonl", verl_log())
+    before = _only_upload(store)
+    form = next(s for s in at.selectbox if s.key.startswith("format_"))
+    form.select("wandb_chart_export")
+    next(b for b in at.button if b.label == "Read again").click().run()
+    assert not at.exception
+    assert at.error
+    assert _only_upload(store) == before
+    assert at.multiselect(key="runs").options == ["run-a"]
+
+
+def test_what_is_said_beforehand_names_the_run(app: App, store: Store) -> None:
+    at = app()
+    at.switch_page("telemetry.py").run()
+    at.text_input(key="say_run").set_value("said").run()
+    at.file_uploader[0].upload("x.jsonl", verl_log())
+    at.run()
+    assert at.multiselect(key="runs").options == ["said"]
+
+
+def test_run_details_table_can_be_edited_for_all_runs(app: App, store: Store) -> None:
+    at = _upload(app, "run-a.jsonl", verl_log())
+    at.session_state["telemetry_tab"] = "Run details"
+    at.run()
+    assert not at.exception
+    at.session_state["details_table"] = {
+        "edited_rows": {0: {"llm": "qwen2.5-7b", "note": "*mine*"}},
+        "added_rows": [],
+        "deleted_rows": [],
+    }
+    at.button(key="save_details_table").click().run()
+    assert not at.exception
+    details = current_details(store, "run-a")
+    assert (details.llm, details.note) == ("qwen2.5-7b", "*mine*")
+
+
+def test_templates_can_be_downloaded_and_are_explained(app: App) -> None:
+    at = app()
+    at.switch_page("telemetry.py")
+    at.session_state["telemetry_tab"] = "Templates"
+    at.run()
+    assert not at.exception
+    assert len(at.get("download_button")) >= 7
+
+
+def test_blank_rows_of_the_pool_editor_are_left_out() -> None:
+    frame = pd.DataFrame(
+        [
+            {"pool": "all", "role": "colocated", "platform": "h100-sxm", "gpus": 8.0, "cores": None},
+            {"pool": "all", "role": "colocated", "platform": None, "gpus": float("nan"), "cores": None},
+        ]
+    )
+    pools = run_form.pools_of(frame)
+    assert [(p.platform, p.gpus, p.cores) for p in pools] == [("h100-sxm", 8.0, None)]
