@@ -1,4 +1,4 @@
-"""GPU rows of a file -> Parquet part, roll-ups and canonical facts, the same for every sampler format."""
+"""GPU rows of a file -> Parquet part, GPUs and canonical facts, the same for every sampler format."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 
 import pandas as pd
 
-from data.gpu_rollup import MEASURES, coverage_sql, hold, minutes_sql, time_facts
+from data.gpu_rollup import MEASURES, hold, time_facts
 from data.readers.base import Batch, Choices, Source
 from data.readers.gpu_csv import GpuIdentity, GpuRows
 from data.timezones import offsets, zone_of
@@ -137,11 +137,6 @@ def _tables(file: GpuFile, batch: Batch, ids: Mapping[int, str], choices: Choice
         + "' (format parquet)"
     )
     batch.gpu_parts.append(part)
-    with_name = "select names.gpu_id, t.* exclude (gpu) from ({}) t join names using (gpu)"
-    rolled = minutes_sql("held", measures, "gpu")
-    if rolled:
-        batch.tables["gpu_minutes"] = con.execute(with_name.format(rolled)).df()
-    batch.tables["gpu_coverage"] = con.execute(with_name.format(coverage_sql("held", "gpu"))).df()
     batch.tables["gpus"] = _gpus_table(file, ids, choices)
 
 

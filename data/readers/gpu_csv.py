@@ -149,7 +149,11 @@ class _Plan:
         cast += [f"try_cast(c{i} as enum{i}) as e{i}" for i in self._enums]
         cast += [f"{sql} as v{i}" for i, sql in self._numbers.items()]
         cast += [f"{self._mask(k)} as m{k}" for k in range(self._masks)]
-        odd = [f"(v{i} is null and c{i} not in ({words}))" for i, words in self._absent.items()]
+        # CASE looks at the words only where there is no number; AND would compare them on every row.
+        odd = [
+            f"(case when v{i} is null then c{i} not in ({words}) else false end)"
+            for i, words in self._absent.items()
+        ]
         odd += [f"c{self._width - 1} is null"]
         odd += ["stamp is null"] if self._columns.time is not None else []
         out = ["line", "stamp"]
