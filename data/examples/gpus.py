@@ -66,7 +66,7 @@ class Spot:
 def spots(plan: Plan) -> list[Spot]:
     """The GPUs that the example samples: one node of eight, or one tray of four for each of two pools."""
     per_node = plan.machine.gpus_per_node
-    names = [("main", "colocated")] if plan.colocated else [("train", "train"), ("rollout", "rollout")]
+    names = [("colocated", "colocated")] if plan.colocated else [("train", "train"), ("rollout", "rollout")]
     found: list[Spot] = []
     for node in range(SAMPLED_GPUS // per_node):
         pool, role = names[node % len(names)]
@@ -138,7 +138,7 @@ def _pieces(step: Step, pool: str) -> list[tuple[str, float]]:
     pieces: list[tuple[str, float]] = []
     for phase in ORDER:
         seconds = own.get(phase, 0.0)
-        if phase == "rollout" and pool == "main":
+        if phase == "rollout" and pool == "colocated":
             pieces += [("rollout", 0.55 * seconds), ("tail", 0.45 * seconds)]
         elif seconds:
             pieces.append((phase if phase in LOADS else "idle", seconds))

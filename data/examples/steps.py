@@ -143,7 +143,7 @@ def _sync_segments(
         "weight_sync": (2.9 + 0.6 * plan.tensor_parallel) * _noise(rng, 0.06),
     }
     seconds |= _occasional(plan, step, rng)
-    segments = [Segment("main", phase, round(s, 3)) for phase, s in seconds.items()]
+    segments = [Segment("colocated", phase, round(s, 3)) for phase, s in seconds.items()]
     known = sum(s.seconds for s in segments)
     return segments, round(known * (1 + 0.012 + 0.012 * float(rng.random())), 3)
 

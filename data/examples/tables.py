@@ -72,7 +72,7 @@ def _pools(plan: Plan) -> list[dict[str, object]]:
         "cores": plan.sandbox_cores,
     }
     if plan.colocated:
-        return [{"pool": "main", "role": "colocated", "platform": platform, "gpus": plan.gpus}, sandbox]
+        return [{"pool": "colocated", "role": "colocated", "platform": platform, "gpus": plan.gpus}, sandbox]
     return [
         {"pool": "train", "role": "train", "platform": platform, "gpus": plan.gpus_train},
         {"pool": "rollout", "role": "rollout", "platform": platform, "gpus": plan.gpus_rollout},

@@ -47,6 +47,7 @@ def _editor(frame: pd.DataFrame, llms: list[str]) -> pd.DataFrame:
         hide_index=True,
         disabled=["run", "complete"],
         key="details_table",
+        placeholder="",
         alt="Run details of all runs",
         column_config={
             "run": column.TextColumn("Run", pinned=True),

@@ -174,6 +174,7 @@ def _pool_editor(frame: pd.DataFrame, catalogue: Catalogue, key: str) -> pd.Data
         num_rows="dynamic",
         hide_index=True,
         key=f"pools_{key}",
+        placeholder="",
         alt="Pools of the run: role, platform, GPUs, cores, price",
         column_config={
             "pool": column.TextColumn("Pool", default="all", width="small"),
@@ -182,7 +183,7 @@ def _pool_editor(frame: pd.DataFrame, catalogue: Catalogue, key: str) -> pd.Data
             ),
             "platform": column.SelectboxColumn("Platform", options=platforms, width="medium"),
             "gpus": column.NumberColumn("GPUs", min_value=0, format="%g", width="small"),
-            "cores": column.NumberColumn("CPU cores", min_value=0, format="%g", width="small"),
+            "cores": column.NumberColumn("Cores", min_value=0, format="%g", width="small"),
             "price_id": column.SelectboxColumn(
                 "Own price", options=prices, help="Empty: the price picked in the sidebar.", width="medium"
             ),
