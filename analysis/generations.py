@@ -77,14 +77,13 @@ def reference_table(book: Catalogue, price: str) -> pd.DataFrame:
     numbers = [c for c in frame.columns if c.startswith("usd_") and c != "usd_missing"]
     numbers += [
         "identity_ratio",
-        "n_gpus",
-        "seq_len_max",
         "avg_seq_len",
         "rollouts_per_step",
         "tokens_per_s_per_gpu",
         "step_time_s",
     ]
-    return frame.astype(dict.fromkeys(numbers, "float64"))
+    frame = frame.astype(dict.fromkeys(numbers, "float64"))
+    return frame.astype({"n_gpus": "int64", "seq_len_max": "Int64"})
 
 
 def _reference_row(book: Catalogue, run: RlRun, choice: PriceChoice | None, price: str) -> dict[str, object]:
@@ -199,14 +198,15 @@ def _figures(blended: pd.DataFrame) -> list[Figure]:
         if not np.isfinite(row["high"]):
             continue
         name = f"{row['metric']}:{row['platform_a']}>{row['platform_b']}:{row['matched']}"
-        label = f"{row['platform_b']} / {row['platform_a']}, {METRICS[row['metric']]}"
+        newer, older = (str(row[c]).split()[0] for c in ("platform_b", "platform_a"))
+        label = f"{_first_upper(METRICS[row['metric']])}, {newer}/{older}"
         how = f"{row['pairs']} published pairs ({MATCH_WORDS[str(row['matched'])]}) of {row['models']} models"
         out.append(
             Figure(
                 name,
                 label,
                 float(row["ratio"]),
-                "times",
+                "x",
                 float(row["low"]),
                 float(row["high"]),
                 "ci95",
@@ -215,6 +215,10 @@ def _figures(blended: pd.DataFrame) -> list[Figure]:
             )
         )
     return out
+
+
+def _first_upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _count(mine: pd.DataFrame) -> Figure:
@@ -227,33 +231,33 @@ def _answer(blended: pd.DataFrame, mine: pd.DataFrame, params: GenerationsParams
     told = blended[(blended["metric"] == "step_time_s") & blended["high"].notna()]
     parts = [_pair_words(blended, row, params) for row in told.to_dict("records")[:2]]
     if not parts:
-        parts = ["These published runs hold fewer than three models on two platforms: no ratio is given"]
-    tail = ""
-    if len(mine):
-        names = listing(list(mine["run"]), 3)
-        tail = f" Laid over: {names}."
+        parts = ["These published runs pair fewer than three models on two platforms: no ratio is given"]
+    tail = f" Laid over: {listing(list(mine['run']), 3)}." if len(mine) else ""
     return f"{'; '.join(parts)}.{tail}"
 
 
 def _pair_words(blended: pd.DataFrame, row: Mapping[Any, Any], params: GenerationsParams) -> str:
     keys = ["platform_a", "platform_b", "matched"]
-    cost = blended[
-        (blended["metric"] == "usd_per_step") & (blended[keys] == [row[k] for k in keys]).all(axis=1)
-    ]
-    text = (
-        f"In {row['pairs']} published pairs over {row['models']} models ({params.stack}), "
-        f"{row['platform_b']} on {MATCH_WORDS[row['matched']]} took {_ci(row)} times the step time of "
-        f"{row['platform_a']}"
+    same = blended[(blended[keys] == [row[k] for k in keys]).all(axis=1) & blended["high"].notna()]
+    by_metric = {r["metric"]: r for r in same.to_dict("records")}
+    kind, tier = split_price(params.price)
+    words = {
+        "step_time_s": "step time",
+        "usd_per_step": f"dollars a step at {kind} · {tier}",
+        "tokens_per_s_per_gpu": "tokens/s a GPU",
+    }
+    facts = "; ".join(f"{w} {_ratio(by_metric[m])}" for m, w in words.items() if m in by_metric)
+    basis = "all framework versions" if params.stack == ALL else params.stack
+    return (
+        f"On {MATCH_WORDS[row['matched']]}, {row['platform_b']} against {row['platform_a']}: {facts} "
+        f"({row['pairs']} published pairs, {row['models']} models, {basis}, 95 % intervals)"
     )
-    if len(cost) and np.isfinite(cost["high"].iloc[0]):
-        kind, tier = split_price(params.price)
-        text += f" and {_ci(cost.to_dict('records')[0])} times the dollars a step at {kind} · {tier}"
-    return text
 
 
-def _ci(row: Mapping[Any, Any]) -> str:
-    value, low, high = (digits3(float(str(row[c]))) for c in ("ratio", "low", "high"))
-    return f"{value} ({low} to {high})"
+def _ratio(row: Mapping[Any, Any]) -> str:
+    value, low, high = (digits3(float(row[c])) for c in ("ratio", "low", "high"))
+    equal = ", no clear difference" if row["low"] <= 1 <= row["high"] else ""
+    return f"x {value} ({low} to {high}{equal})"
 
 
 def _assumptions(book: Catalogue, shown: pd.DataFrame, price: str) -> list[Assumption]:

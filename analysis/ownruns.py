@@ -69,6 +69,7 @@ def own_runs(view: View, params: "GenerationsParams", book: Catalogue) -> OwnRun
         rows.append(row)
         notices += _run_notices(row, params)
     table = pd.DataFrame(rows, columns=RUN_COLUMNS).astype(dict.fromkeys(NUMBERS, "float64"))
+    table = table.astype({"n_gpus": "Int64", "steps": "int64"})
     kept = set(table["run"])
     used = tuple(a for a in priced.assumptions) if kept else ()
     return OwnRuns(table, used, (*(priced.notices if kept else ()), *notices))

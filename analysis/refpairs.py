@@ -24,7 +24,7 @@ METRICS = {
     "step_time_s": "step time",
     "tokens_per_s_per_gpu": "tokens/s/GPU",
     "usd_per_step": "USD a step",
-    "usd_per_mtok": "USD a million tokens",
+    "usd_per_mtok": "USD/M tokens",
 }
 COLUMNS = [
     "model",
@@ -58,7 +58,7 @@ def pairs(reference: pd.DataFrame, order: Sequence[str]) -> pd.DataFrame:
     Empty equals empty. Columns as in `COLUMNS`, one row a metric that both rows publish.
     """
     rank = {p: i for i, p in enumerate(order)}
-    keyed = reference.assign(**{c: reference[c].fillna("") for c in HELD_EQUAL})
+    keyed = reference.assign(**{c: reference[c].astype(object).fillna("") for c in HELD_EQUAL})
     out = []
     for _, group in keyed.groupby(list(HELD_EQUAL), sort=False):
         rows = sorted(group.to_dict("records"), key=lambda r: rank[str(r["platform_id"])])

@@ -3,15 +3,16 @@
 import streamlit as st
 
 from analysis import generations as question
+from analysis.result import Result
 from charts import generations as charts
 from pages.parts.answer import show_answer
 from pages.parts.assumptions import show_how
 from pages.parts.compute import compute_or_stop
-from pages.parts.download import show_chart
+from pages.parts.download import csv_button, show_chart
 from pages.parts.figures import show_figures
 from pages.parts.notices import show_warnings
 from pages.parts.state import current, settle, url_choice
-from pages.parts.tables import show_table
+from pages.parts.tables import column_config, show_table
 
 METRIC = "tokens_per_s_per_gpu"
 ALL_MODELS = "all models"
@@ -63,6 +64,7 @@ LABELS = {
     "n_gpus": "GPUs",
     "seq_len_max": "Longest sequence",
     "tokens_per_s_per_gpu": "Tokens/s/GPU",
+    "step_time_s": "Step time (s)",
     "usd_per_mtok": "USD per million tokens",
     "usd_per_step": "USD a step",
     "usd_per_rollout": "USD a rollout",
@@ -92,6 +94,21 @@ def picked(param: str, label: str, options: list[str], default: str, noun: str, 
         **more,
     )
     return str(chosen)
+
+
+def show_runs(found: Result, name: str, title: str, columns: list[str]) -> None:
+    """Draw a table of runs; rates span five orders of magnitude, so their decimals follow each number."""
+    frame = found.tables[name][columns]
+    if frame.empty:
+        return
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+        st.markdown(f"**{title}**", width="content")
+        csv_button(frame, f"generations-{name}.csv", key=f"gen_csv_{name}")
+    config = column_config(frame, LABELS)
+    for wide in ("tokens_per_s_per_gpu", "step_time_s"):
+        config[wide] = st.column_config.NumberColumn(LABELS[wide], format="localized")
+    shown = frame.round({"tokens_per_s_per_gpu": 2, "step_time_s": 1})
+    st.dataframe(shown, hide_index=True, column_config=config, key=f"gen_table_{name}", alt=f"Table: {title}")
 
 
 state = current()
@@ -135,12 +152,17 @@ with answer:
     show_answer(result)
 show_chart(charts.dots(result, metric, state.theme), key="gen_dots")
 show_warnings(result)
-if any(f.interval == "ci95" for f in result.headline):
-    show_figures(result)
+told = [f.name for f in result.headline if f.interval == "ci95"]
+if told:
+    show_figures(result, told)
 pair_metric = metric if metric in charts.PAIR_METRICS else METRIC
 show_chart(charts.ratios(result, pair_metric, state.theme), key="gen_ratios")
-show_table(result, "runs", title="Your runs", columns=RUNS, labels=LABELS)
-show_table(result, "reference", title="Published runs", columns=REFERENCE, labels=LABELS)
+if result.tables["runs"].empty:
+    st.caption(
+        "No timed run of yours matches these filters. Load a log on the Telemetry page to lay it over."
+    )
+show_runs(result, "runs", "Your runs", RUNS)
+show_runs(result, "reference", "Published runs", REFERENCE)
 with st.expander("Pairs behind the ratios", icon=":material/compare_arrows:", key="gen_pairs"):
     show_table(result, "pairs", title="Like-for-like pairs", labels=LABELS)
     show_table(result, "blends", title="Means", labels=LABELS)

@@ -47,7 +47,7 @@ def search_rows(frame: pd.DataFrame, text: str) -> pd.DataFrame:
     """Keep rows that hold every word of `text` in some cell."""
     if not text.strip():
         return frame
-    joined = frame.astype(str).agg(" ".join, axis=1).str.casefold()
+    joined = frame.astype(object).map(str).agg(" ".join, axis=1).str.casefold()
     keep = pd.Series(True, index=frame.index)
     for word in text.casefold().split():
         keep &= joined.str.contains(word, regex=False)
@@ -61,7 +61,7 @@ def show_rows(frame: pd.DataFrame, name: str, text: str, noun: str) -> None:
         st.info(f"None of the {len(frame)} {noun} holds all of these words.", icon=":material/search_off:")
         return
     order = [c for c in LEAD if c in rows.columns] + [c for c in rows.columns if c not in LEAD]
-    rows = rows[[c for c in order if c not in HIDDEN and rows[c].astype(str).str.strip().ne("").any()]]
+    rows = rows[[c for c in order if c not in HIDDEN and rows[c].map(str).str.strip().ne("").any()]]
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.caption(f"{len(rows)} of {len(frame)} {noun}")
         csv_button(rows, f"{name}.csv", key=f"hw_csv_{name}")
