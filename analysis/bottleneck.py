@@ -19,11 +19,13 @@ from data.view import View
 MOST_POINTS = 4000
 MOST_FLAGS = 1000
 PHASES = [
-    "run", "mode", "pool", "phase", "kind", "total_s", "mean_s", "median_s", "max_s", "share_of_step_frac", "usd",
+    "run", "mode", "pool", "phase", "kind", "total_s", "mean_s", "median_s", "max_s", "share_of_step_frac",
+    "usd",
     "share_of_usd_frac", "step_mean_s", "step_median_s", "step_if_free_s", "speedup_if_free", "free_note",
 ]  # fmt: skip
 STEPS = [
-    "run", "bin", "attempt", "step_first", "step_last", "steps", "kept", "step_s", "step_s_min", "step_s_max", "pool",
+    "run", "bin", "attempt", "step_first", "step_last", "steps", "kept", "step_s", "step_s_min",
+    "step_s_max", "pool",
     "phase", "kind", "seconds", "seconds_min", "seconds_max",
 ]  # fmt: skip
 PHASE_WORDS = {
@@ -41,7 +43,7 @@ class BottleneckParams(CommonParams):
 
 
 def compute(view: View, params: BottleneckParams) -> Result:
-    """Tables: `phases` (PHASES), `steps` (STEPS, at most MOST_POINTS rows), `flags` (identity checks by step)."""
+    """Tables: `phases` (PHASES), `steps` (STEPS, at most MOST_POINTS rows), `flags` (checks by step)."""
     spend = compute_spend(view, params)
     if spend.runs.empty:
         return nothing("bottleneck", view, params, {k: pd.DataFrame(columns=v) for k, v in _EMPTY.items()})
@@ -56,12 +58,17 @@ def compute(view: View, params: BottleneckParams) -> Result:
     notices = [*spend.notices, *_notices(spend.runs, times, raw, flags)]
     return result(
         "bottleneck", view, params, _answer(phases, times), headline=_figures(params, phases, times),
-        tables={"phases": phases[PHASES], "steps": stack, "flags": flags.head(MOST_FLAGS)}, assumptions=spend.assumptions,
+        tables={"phases": phases[PHASES], "steps": stack, "flags": flags.head(MOST_FLAGS)},
+        assumptions=spend.assumptions,
         notices=notices, prices=spend.allocations,
     )  # fmt: skip
 
 
-_EMPTY = {"phases": PHASES, "steps": STEPS, "flags": ["run", "attempt", "step", "check_name", "expected", "found"]}
+_EMPTY = {
+    "phases": PHASES,
+    "steps": STEPS,
+    "flags": ["run", "attempt", "step", "check_name", "expected", "found"],
+}
 
 
 def _stack(view: View, params: BottleneckParams, raw: pd.DataFrame, runs: int) -> pd.DataFrame:
@@ -96,13 +103,13 @@ def _unpriced_rest(times: pd.DataFrame, raw: pd.DataFrame, costs: pd.DataFrame) 
     clock = raw[raw["kind"].isin(ON_CLOCK)].groupby(["run", "pool"])["total_s"].sum().groupby("run").max()
     bare = times[~times["run"].isin(costs.loc[costs["kind"] == "rest", "run"])]
     seconds = bare["step_total_s"] - lookup(bare["run"], clock).fillna(0.0)
-    out = pd.DataFrame({"run": bare["run"], "named": "", "phase": UNATTRIBUTED, "kind": "rest", "total_s": seconds})
+    out = pd.DataFrame(
+        {"run": bare["run"], "named": "", "phase": UNATTRIBUTED, "kind": "rest", "total_s": seconds}
+    )
     return out.assign(usd=float("nan"))
 
 
-def _notices(
-    runs: pd.DataFrame, times: pd.DataFrame, raw: pd.DataFrame, flags: pd.DataFrame
-) -> list[Notice]:
+def _notices(runs: pd.DataFrame, times: pd.DataFrame, raw: pd.DataFrame, flags: pd.DataFrame) -> list[Notice]:
     out = []
     words = {
         "phases_exceed_step": "phases that add up to more than the step",
@@ -128,7 +135,8 @@ def _top(phases: pd.DataFrame) -> dict[str, Any] | None:
     if worked.empty:
         return None
     order = worked.sort_values(
-        ["run_usd", "step_total_s", "run", "mean_s", "phase"], ascending=[False, False, True, False, True], kind="stable"
+        ["run_usd", "step_total_s", "run", "mean_s", "phase"], ascending=[False, False, True, False, True],
+        kind="stable"
     )  # fmt: skip
     return {str(k): v for k, v in order.iloc[0].items()}
 
@@ -148,7 +156,8 @@ def _figures(params: BottleneckParams, phases: pd.DataFrame, times: pd.DataFrame
             "usd_by_phase", top["usd"], label=f"{name}: dollars", boundary=params.boundary,
             missing="pools or prices are missing, or the phase overlaps others",
         ),
-        figure("if_free", top["step_if_free_s"], label=f"Step if {name.lower()} were free", missing=top["free_note"]),
+        figure("if_free", top["step_if_free_s"], label=f"Step if {name.lower()} were free",
+        missing=top["free_note"]),
         figure("unattributed", worst, label="Unattributed share of the step"),
     ]  # fmt: skip
 
@@ -157,10 +166,20 @@ def _answer(phases: pd.DataFrame, times: pd.DataFrame) -> str:
     top = _top(phases)
     if top is None:
         if times.empty:
-            return "No step times are loaded, so nothing says where the time went: upload a training log with timers."
-        return "The steps are timed but no phase is: log timers such as timing_s/gen to see what holds a step up."
+            return (
+                "No step times are loaded, so nothing says where the time went: upload a training log "
+                "with timers."
+            )
+        return (
+            "The steps are timed but no phase is: log timers such as timing_s/gen to see what holds a "
+            "step up."
+        )
     waits = top["kind"] == "wait"
-    name = "Waiting for generation" if waits and top["phase"] == "rollout" else PHASE_WORDS.get(top["phase"], top["phase"])
+    name = (
+        "Waiting for generation"
+        if waits and top["phase"] == "rollout"
+        else PHASE_WORDS.get(top["phase"], top["phase"])
+    )
     text = f"{name} takes {percent(top['share_of_step_frac'])} of the step"
     if pd.notna(top["share_of_usd_frac"]) and not waits:
         text += f" and {percent(top['share_of_usd_frac'])} of the money"

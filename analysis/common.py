@@ -1,4 +1,4 @@
-"""What every answer carries: versions, notices without repeats, and the words for a home with nothing in it."""
+"""What every answer carries: versions, notices without repeats, and the words for an empty home."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,8 +12,8 @@ from data.version import APP_VERSION
 from data.view import View
 
 EMPTY = (
-    "Nothing is loaded yet: load the bundled example, or drop a training log on the Telemetry page, to see what "
-    "a run cost and what it bought."
+    "Nothing is loaded yet: load the bundled example, or drop a training log on the Telemetry page, to see "
+    "what a run cost and what it bought."
 )
 NO_MATCH = "No run matches the chosen runs and platforms: clear a filter in the sidebar."
 

@@ -1,4 +1,4 @@
-"""Evaluations on one scale: benchmark names resolved, scores as fractions, repeats of a checkpoint averaged."""
+"""Evaluations on one scale: names resolved, scores as fractions, repeats of a checkpoint averaged."""
 
 from dataclasses import dataclass
 
@@ -17,9 +17,9 @@ SMALL_N = 100
 
 @dataclass(frozen=True)
 class Evaluations:
-    """`frame`: a row a run, checkpoint and key: for_run, checkpoint, attempt, step, KEY columns ('' for not stated),
-    benchmark (display name), score, kind (fraction or points), n, n_source (file, catalogue or ''), eval_ids
-    (list), is_start, on_lineage, at.
+    """`frame`: a row a run, checkpoint and key: for_run, checkpoint, attempt, step, KEY columns ('' for not
+    stated), benchmark (display name), score, kind (fraction or points), n, n_source (file, catalogue or ''),
+    eval_ids (list), is_start, on_lineage, at.
     """
 
     frame: pd.DataFrame
@@ -65,8 +65,8 @@ def _scaled(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Notice]]:
     notices = [
         Notice(
             "score_refused",
-            f"{row.benchmark} of {row.checkpoint}: {row.score:g} is no fraction of tasks; say that it is percent "
-            "or points.",
+            f"{row.benchmark} of {row.checkpoint}: {row.score:g} is no fraction of tasks; say that it is "
+            "percent or points.",
             str(row.eval_id),
         )
         for row in frame[bad].head(5).itertuples()

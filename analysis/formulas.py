@@ -8,7 +8,7 @@ FORMULAS_VERSION = "1"
 
 @dataclass(frozen=True)
 class Formula:
-    """One metric: `id` as in Figure.name, formula text, unit, cost boundary it needs, how its interval is made."""
+    """One metric: `id` as in Figure.name, formula, unit, cost boundary, how its interval is made."""
 
     id: str
     name: str
@@ -106,7 +106,8 @@ _ALL = (
     Formula(
         "spent_by_then",
         "Spent by then",
-        "earlier attempts inside the boundary + share of step seconds up to the evaluated step x cost of the attempt",
+        "earlier attempts inside the boundary + share of step seconds up to the evaluated step x cost of "
+        "the attempt",
         "usd",
         "compute | campaign | full",
         "as spend",
@@ -139,7 +140,7 @@ _ALL = (
         "usd_per_correct",
         "Dollars per verified-correct rollout",
         "spend / (rollouts x p), p = correct / rollouts in the steps that report both",
-        "usd",
+        "usd_per_correct",
         "compute | campaign | full",
         "95 %: Wilson interval of p, ends of the quote range",
     ),
@@ -147,7 +148,7 @@ _ALL = (
         "usd_per_informative",
         "Dollars per informative rollout",
         "spend / (rollouts x q), q = 1 - (groups_all_right + groups_all_wrong) / groups",
-        "usd",
+        "usd_per_informative",
         "compute | campaign | full",
         "95 %: Wilson interval of q over groups, ends of the quote range",
     ),
@@ -189,17 +190,34 @@ _ALL = (
     ),
     Formula("coverage", "Coverage", "known seconds / (known + unknown seconds)", "frac", "none", "exact"),
     Formula(
+        "coverage_of_allocated",
+        "Sampled of the allocated GPU-hours",
+        "known GPU-hours of the measure / allocated GPU-hours",
+        "frac",
+        "none",
+        "exact; above 1 when files sample GPUs or times outside the allocations",
+    ),
+    Formula(
         "energy",
         "Energy at the GPU",
-        "energy counter difference, else sum of power x known seconds",
+        "sum of power_w x known seconds / 3.6e6",
         "kWh",
         "none",
-        "exact for a counter; for sampled power the covered time only",
+        "exact for the covered time; nothing is added for the rest",
+    ),
+    Formula(
+        "mean_power",
+        "Mean power of a GPU",
+        "sum of power_w x known seconds / known seconds",
+        "W",
+        "none",
+        "exact for the covered time",
     ),
     Formula(
         "share_waiting_failed",
         "Share of the money that went to waiting and failed attempts",
-        "(wait and exposed seconds of surviving work priced by pool + cost outside the surviving lineage) / spend",
+        "(wait and exposed seconds of surviving work priced by pool + cost outside the surviving lineage) / "
+        "spend",
         "frac",
         "campaign",
         "none: what the files call waiting; a lower bound",
@@ -224,7 +242,8 @@ def markdown() -> str:
         "| id | metric | formula | unit | boundary | interval |\n|---|---|---|---|---|---|\n"
     )
     rows = (
-        f"| `{f.id}` | {f.name} | {_cell(f.formula)} | {f.unit} | {_cell(f.boundary)} | {_cell(f.interval)} |\n"
+        f"| `{f.id}` | {f.name} | {_cell(f.formula)} | {f.unit} | {_cell(f.boundary)} | "
+        f"{_cell(f.interval)} |\n"
         for f in _ALL
     )
     return head + "".join(rows)

@@ -1,5 +1,7 @@
 """Small table idioms that keep missing numbers missing."""
 
+from typing import Any
+
 import pandas as pd
 
 
@@ -11,3 +13,8 @@ def lookup(keys: pd.Series, values: pd.Series) -> pd.Series:
 def whole(values: pd.Series) -> float:
     """Sum in which one missing part makes the whole missing; for `agg`."""
     return float(values.sum(skipna=False))
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows as plain dictionaries."""
+    return [{str(k): v for k, v in row.items()} for row in frame.to_dict("records")]

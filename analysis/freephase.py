@@ -4,16 +4,18 @@ import pandas as pd
 
 from analysis.phases import ON_CLOCK
 
-NO_CLOCK = "the clock of the other pool is not in the file, so what would hold the step up instead is not known"
+NO_CLOCK = (
+    "the clock of the other pool is not in the file, so what would hold the step up instead is not known"
+)
 OVERLAP = "pools overlap: the longest one sets the step"
 
 
 def with_free(phases: pd.DataFrame) -> pd.DataFrame:
     """Add step_if_free_s, speedup_if_free and free_note (the rule used, or why there is no answer).
 
-    Needs run, mode, pool, kind, mean_s, step_mean_s. Synchronous: step - phase. Otherwise the work of each pool
-    overlaps: step - (longest pool now - longest pool without the phase); with one pool's clock only, its wait can
-    go and nothing else can be told.
+    Needs run, mode, pool, kind, mean_s, step_mean_s. Synchronous: step - phase. Otherwise the work of each
+    pool overlaps: step - (longest pool now - longest pool without the phase); with one pool's clock only, its
+    wait can go and nothing else can be told.
     """
     parts = [_one_run(group.copy()) for _, group in phases.groupby("run", sort=True)]
     if not parts:
@@ -39,10 +41,9 @@ def _overlapping(rows: pd.DataFrame) -> None:
     work = rows[on_clock].groupby("pool")["mean_s"].sum()
     if len(work) >= 2:
         longest = float(work.max())
-        for index, row in rows[on_clock].iterrows():
-            others = float(work.drop(row["pool"]).max())
-            without = max(float(work[row["pool"]]) - float(row["mean_s"]), others)
-            rows.loc[index, "step_if_free_s"] = row["step_mean_s"] - (longest - without)  # type: ignore[index]
+        others = rows["pool"].map({pool: work.drop(pool).max() for pool in work.index})
+        without = (rows["pool"].map(work) - rows["mean_s"]).combine(others, max)
+        rows.loc[on_clock, "step_if_free_s"] = rows["step_mean_s"] - (longest - without)
         rows.loc[on_clock, "free_note"] = OVERLAP
         return
     waits = rows["kind"].eq("wait")

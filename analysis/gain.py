@@ -6,6 +6,7 @@ import pandas as pd
 
 from analysis.common import figure, nothing, result
 from analysis.evaluations import load_evaluations
+from analysis.frames import records
 from analysis.headline import (
     NO_BASELINE,
     choose_gain,
@@ -25,7 +26,7 @@ POINT = ["usd", "usd_low", "usd_high", "usd_per_point", "usd_per_point_low", "us
 
 
 class GainParams(CommonParams):
-    """`before`: the checkpoint the money started from, or the first one logged; `after`: last or best of a run."""
+    """`before`: the checkpoint the money started from, or the first logged; `after`: a run's last or best."""
 
     question: ClassVar[str] = "gain"
     benchmark: str = ""
@@ -35,7 +36,7 @@ class GainParams(CommonParams):
 
 
 def compute(view: View, params: GainParams) -> Result:
-    """Tables: `gains` (a row a run and key; refused rows carry the reason), `verdicts` (counts by benchmark)."""
+    """Tables: `gains` (a row a run and key; refused rows say why), `verdicts` (counts by benchmark)."""
     spend = compute_spend(view, params)
     empty = pd.DataFrame(columns=[*COLUMNS, *POINT])
     if spend.runs.empty:
@@ -60,7 +61,8 @@ def compute(view: View, params: GainParams) -> Result:
     ]
     return result(
         "gain", view, params, sentence(params, subject, row, point[0], None), headline=headline,
-        tables={"gains": table, "verdicts": _verdicts(table)}, assumptions=[*spend.assumptions, *evals.assumptions],
+        tables={"gains": table, "verdicts": _verdicts(table)}, assumptions=[*spend.assumptions,
+        *evals.assumptions],
         notices=[*notices, *_best_of(params, table)], prices=spend.allocations,
     )  # fmt: skip
 
@@ -74,7 +76,7 @@ def shipped_of(spend: Spend, campaign: str) -> str:
 def _priced(gains: Gains, spend: Spend, params: GainParams) -> pd.DataFrame:
     table = gains.table.merge(spend.runs[["run", "usd", "usd_low", "usd_high"]], on="run", how="left")
     found = []
-    for row in table.to_dict("records"):
+    for row in records(table):
         draws = gains.draws.get((row["run"], row["benchmark_id"], row["key"]))
         found.append(usd_per_point(row, draws, row["usd"], row["usd_low"], row["usd_high"], params.seed))
     for place, name in enumerate(POINT[3:]):
@@ -108,8 +110,8 @@ def _best_of(params: GainParams, table: pd.DataFrame) -> list[Notice]:
     return [
         Notice(
             "best_of_many",
-            f"{row.run}: best of {row.candidates:.0f} checkpoints on the same evaluation, which inflates the gain; "
-            "charge every candidate and confirm on a held-out benchmark.",
+            f"{row.run}: best of {row.candidates:.0f} checkpoints on the same evaluation, which inflates "
+            "the gain; charge every candidate and confirm on a held-out benchmark.",
             str(row.run),
         )
         for row in many.itertuples()

@@ -1,22 +1,26 @@
 """A row a run with what it cost, what it gained and on which platform generation."""
 
+from typing import Any
+
 import pandas as pd
 
-from analysis.frames import whole
+from analysis.frames import records, whole
 from analysis.headline import usd_per_point
 from analysis.pairs import Gains
 from analysis.spend import Spend
 from data.catalogue import Catalogue
 
 RUN_COLUMNS = [
-    "run", "campaign", "platforms", "generation", "gpu_hours", "usd", "usd_low", "usd_high", "steps", "rollouts",
-    "tok_gen", "benchmark", "key", "before_score", "after_score", "gain", "gain_low", "gain_high", "verdict", "reason",
+    "run", "campaign", "platforms", "generation", "gpu_hours", "usd", "usd_low", "usd_high", "steps",
+    "rollouts",
+    "tok_gen", "benchmark", "key", "before_score", "after_score", "gain", "gain_low", "gain_high",
+    "verdict", "reason",
     "usd_per_point", "usd_per_point_low", "usd_per_point_high", "synthetic",
 ]  # fmt: skip
 
 
 def platforms_of(spend: Spend, catalogue: Catalogue) -> pd.DataFrame:
-    """Index run: `platforms` (list of GPU platform ids) and `generation` (families joined, '' when unknown)."""
+    """Index run: `platforms` (list of GPU platform ids) and `generation` (families, '' when unknown)."""
     gpu = spend.allocations[~spend.allocations["sandbox"] & spend.allocations["platform"].notna()]
     names = gpu.groupby("run")["platform"].agg(lambda s: sorted(set(s)))
     known = {name: catalogue.platform(name) for name in gpu["platform"].unique()}
@@ -49,7 +53,7 @@ def lineage_sums(spend: Spend) -> pd.DataFrame:
 
 
 def headline_gains(gains: Gains) -> pd.DataFrame:
-    """One row a run: its gain on the benchmark that most runs share, a usable comparison before a refused one."""
+    """One row a run: its gain on the benchmark that most runs share, usable comparisons first."""
     table = gains.table
     if table.empty:
         return table
@@ -82,7 +86,7 @@ def gain_rows(spend: Spend, gains: Gains, seed: int, catalogue: Catalogue) -> pd
     ]
     columns += ["verdict", "reason"]
     out = out.merge(best[["run", *columns]], on="run", how="left")
-    found = [_point(row, gains, seed) for row in out.to_dict("records")]
+    found = [_point(row, gains, seed) for row in records(out)]
     for place, name in enumerate(("usd_per_point", "usd_per_point_low", "usd_per_point_high")):
         out[name] = pd.Series([f[place] for f in found], index=out.index, dtype="float64")
     for name in ("gain", "gain_low", "gain_high"):
@@ -90,14 +94,16 @@ def gain_rows(spend: Spend, gains: Gains, seed: int, catalogue: Catalogue) -> pd
     return out[RUN_COLUMNS]
 
 
-def _point(row: dict, gains: Gains, seed: int) -> tuple[float | None, float | None, float | None, str]:
+def _point(
+    row: dict[str, Any], gains: Gains, seed: int
+) -> tuple[float | None, float | None, float | None, str]:
     draws = gains.draws.get((row["run"], row["benchmark_id"], row["key"]))
     has = pd.notna(row["gain"])
     return usd_per_point(row if has else None, draws, row["usd"], row["usd_low"], row["usd_high"], seed)
 
 
 def generations_of(runs: pd.DataFrame) -> pd.DataFrame:
-    """Sums by platform generation: runs, GPU-hours, dollars (null when one is missing), rollouts, $ per rollout."""
+    """Sums by platform generation: runs, GPU-hours, dollars (null when one is missing), rollouts."""
     rows = runs.assign(generation=runs["generation"].where(runs["generation"] != "", "platform not named"))
     grouped = rows.groupby("generation", sort=True)
     out = grouped.agg(

@@ -22,7 +22,7 @@ NO_BASELINE = (
 
 @dataclass(frozen=True)
 class Money:
-    """Cost of what the headline is about, at the asked boundary; usd None when a price or a time is missing."""
+    """Cost of what the headline is about, at the asked boundary; usd None when price or time is missing."""
 
     subject: str
     campaign: str
@@ -98,7 +98,8 @@ def choose_gain(
     note = ""
     if best["run"].nunique() > 1:
         note = (
-            f"The best of {best['run'].nunique()} runs is quoted: no shipped checkpoint is named, and picking the "
+            f"The best of {best['run'].nunique()} runs is quoted: no shipped checkpoint is named, and "
+            f"picking the "
             "highest score inflates the gain."
         )
     return dict(best.iloc[0]), note
@@ -112,7 +113,9 @@ def usd_per_point(
     high: float | None,
     seed: int,
 ) -> tuple[float | None, float | None, float | None, str]:
-    """(value, low, high, missing) of spend / gain in points, 95 % by joint draws; refused when the gain may be 0."""
+    """(value, low, high, missing) of spend / gain in points, 95 % by joint draws; refused when the gain may
+    be 0.
+    """
     if row is None or row.get("gain") is None or pd.isna(row["gain"]):
         return None, None, None, str(row["reason"]) if row else "no evaluation"
     if row["verdict"] == "worse":
@@ -134,34 +137,51 @@ def figures(
     point: tuple[float | None, float | None, float | None, str],
 ) -> list[Figure]:
     """Spend, gain, dollars per point, goodput."""
-    gain = row if row is not None and row.get("gain") is not None and pd.notna(row["gain"]) else None
-    unit = (
-        {"label": f"Gain on {gain['benchmark']}", "n": int(gain["n"]) if pd.notna(gain["n"]) else None}
-        if gain
-        else {}
-    )
-    if gain and gain["unit"] != "points":
-        unit["unit"] = gain["unit"]
-    no_gain = NO_BASELINE if row is None or not row["reason"] else str(row["reason"])
     return [
         figure(
-            "spend", spent.usd, low=spent.low, high=spent.high, interval="quote_range", boundary=params.boundary,
+            "spend",
+            spent.usd,
+            low=spent.low,
+            high=spent.high,
+            interval="quote_range",
+            boundary=params.boundary,
             missing=spent.missing,
         ),
+        _gain_figure(row),
         figure(
-            "gain", gain["gain"] if gain else None, low=gain["low"] if gain else None,
-            high=gain["high"] if gain else None, interval="ci95", missing=no_gain, **unit,
-        ),
-        figure(
-            "usd_per_point", point[0], low=point[1], high=point[2], interval="ci95", boundary=params.boundary,
+            "usd_per_point",
+            point[0],
+            low=point[1],
+            high=point[2],
+            interval="ci95",
+            boundary=params.boundary,
             missing=point[3],
         ),
         figure(
-            "goodput", spent.goodput_frac, low=0.0 if spent.at_least else None,
-            high=spent.goodput_frac if spent.at_least else None, interval="bounds" if spent.at_least else "exact",
+            "goodput",
+            spent.goodput_frac,
+            low=0.0 if spent.at_least else None,
+            high=spent.goodput_frac if spent.at_least else None,
+            interval="bounds" if spent.at_least else "exact",
             missing="step times or allocated time are missing",
         ),
-    ]  # fmt: skip
+    ]
+
+
+def _gain_figure(row: dict[str, Any] | None) -> Figure:
+    if row is None or row.get("gain") is None or pd.isna(row["gain"]):
+        reason = str(row["reason"]) if row is not None and row["reason"] else NO_BASELINE
+        return figure("gain", None, missing=reason)
+    return figure(
+        "gain",
+        row["gain"],
+        label=f"Gain on {row['benchmark']}",
+        unit=row["unit"],
+        low=row["low"],
+        high=row["high"],
+        interval="ci95",
+        n=int(row["n"]) if pd.notna(row["n"]) else None,
+    )
 
 
 def sentence(

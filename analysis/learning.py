@@ -1,6 +1,6 @@
 """Score against what was spent: one line a run, resumes joined, an interval on every point."""
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,13 @@ from data.queries import learning as queries
 from data.view import View
 from models.stats import wilson
 
+X_WORDS = {
+    "usd": "dollars",
+    "gpu_hours": "GPU-hours",
+    "tokens": "generated tokens",
+    "steps": "steps",
+    "hours": "hours",
+}
 X_LABELS = {
     "usd": ("Cumulative dollars", "usd"),
     "gpu_hours": ("Cumulative GPU-hours", "gpu_h"),
@@ -28,8 +35,10 @@ X_LABELS = {
     "hours": ("Hours held", "h"),
 }
 POINTS = [
-    "run", "benchmark_id", "benchmark", "key", "checkpoint", "attempt", "step", "x", "x_low", "x_high", "usd", "usd_low",
-    "usd_high", "gpu_hours", "tokens", "steps", "hours", "score", "low", "high", "n", "n_source", "is_start", "kind",
+    "run", "benchmark_id", "benchmark", "key", "checkpoint", "attempt", "step", "x", "x_low", "x_high",
+    "usd", "usd_low",
+    "usd_high", "gpu_hours", "tokens", "steps", "hours", "score", "low", "high", "n", "n_source",
+    "is_start", "kind",
 ]  # fmt: skip
 
 
@@ -102,7 +111,10 @@ def _one_key(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Notice]]:
     kept = named.merge(best[["for_run", "key_id"]], on=["for_run", "key_id"])
     notices = []
     if best["key_id"].nunique() > 1:
-        text = "Runs were evaluated with different versions, splits, harnesses, metrics or k: their lines do not compare."
+        text = (
+            "Runs were evaluated with different versions, splits, harnesses, metrics or k: their lines "
+            "do not compare."
+        )
         notices.append(Notice("keys_differ", text, str(frame["benchmark"].iloc[0])))
     return kept.drop(columns="key_id"), notices
 
@@ -129,7 +141,8 @@ def _cumulative(spend: Spend, done: pd.DataFrame, boundary: str) -> pd.DataFrame
     total = table.groupby(["run", "attempt"])["steps"].transform("max")
     table["even"] = table["time_frac"].isna()
     all_steps = table[["run", "attempt"]].merge(
-        spend.attempts[["run", "attempt", "steps"]].rename(columns={"steps": "all_steps"}), on=["run", "attempt"], how="left"
+        spend.attempts[["run", "attempt", "steps"]].rename(columns={"steps": "all_steps"}), on=["run",
+        "attempt"], how="left"
     )["all_steps"].set_axis(table.index).fillna(total)  # fmt: skip
     frac = table["time_frac"].fillna(table["steps"] / all_steps)
     for column in (*money_columns, "hours"):
@@ -146,15 +159,14 @@ def _cumulative(spend: Spend, done: pd.DataFrame, boundary: str) -> pd.DataFrame
 
 
 def _with_wilson(frame: pd.DataFrame) -> pd.DataFrame:
-    ends = [
-        (found.low, found.high) if found else (np.nan, np.nan)
-        for found in (
-            wilson(row.score * row.n, row.n) if row.kind == "fraction" and row.n > 0 else None
-            for row in frame[["score", "n", "kind"]].itertuples(index=False)
-        )
+    """Add low and high, the Wilson interval of a score that is a share of a known number of tasks."""
+    counted = frame["kind"].eq("fraction") & frame["n"].gt(0)
+    scores, sizes = frame["score"].to_numpy(dtype=float), frame["n"].to_numpy(dtype=float)
+    found = [
+        wilson(score * n, n) if use else None for score, n, use in zip(scores, sizes, counted, strict=True)
     ]
-    frame["low"], frame["high"] = [e[0] for e in ends], [e[1] for e in ends]
-    frame[["low", "high"]] = frame[["low", "high"]].astype("float64")
+    frame["low"] = pd.Series([f.low if f else np.nan for f in found], index=frame.index, dtype="float64")
+    frame["high"] = pd.Series([f.high if f else np.nan for f in found], index=frame.index, dtype="float64")
     return frame
 
 
@@ -174,7 +186,7 @@ def _left_out(points: pd.DataFrame, params: LearningParams, spend: Spend) -> lis
 def _figures(params: LearningParams, drawn: pd.DataFrame) -> list[Figure]:
     if drawn.empty:
         return []
-    best = drawn.sort_values(["score", "x"], ascending=[False, True], kind="stable").iloc[0]
+    best = _best(drawn)
     fraction = best["kind"] == "fraction"
     label, unit = X_LABELS[params.x]
     return [
@@ -183,32 +195,34 @@ def _figures(params: LearningParams, drawn: pd.DataFrame) -> list[Figure]:
             unit="frac" if fraction else "score units", low=best["low"], high=best["high"],
             interval="ci95", n=int(best["n"]) if pd.notna(best["n"]) else None,
         ),
-        figure("spent_by_then", best["x"], label=f"{label} spent for it", unit=unit, boundary=params.boundary),
+        figure("spent_by_then", best["x"], label=f"{label} spent for it", unit=unit,
+        boundary=params.boundary),
     ]  # fmt: skip
 
 
 def _answer(params: LearningParams, spend: Spend, drawn: pd.DataFrame, points: pd.DataFrame) -> str:
     if points.empty:
         what = f"evaluation of {params.benchmark}" if params.benchmark else "evaluation"
-        return f"No {what} is loaded, so what the money bought cannot be drawn: upload scores with the evals template."
+        return f"No {what} is loaded: upload scores with the evals template to see what the money bought."
     if drawn.empty:
-        return f"No score can be placed on this axis. {why_no_usd(spend, spend.runs)}" if params.x == "usd" else (
-            "No score can be placed on this axis: the steps of these runs are not loaded."
-        )  # fmt: skip
-    best = drawn.sort_values(["score", "x"], ascending=[False, True], kind="stable").iloc[0]
-    fraction = best["kind"] == "fraction"
-    score = percent(best["score"]) if fraction else f"{best['score']:.3g}"
-    span = (
-        f" (95 % {percent(best['low'])} to {percent(best['high'])})"
-        if fraction and pd.notna(best["low"])
-        else ""
-    )
-    spent = money(best["x"]) if params.x == "usd" else f"{count(best['x'])} {_x_word(params.x)}"
-    basis = f" {price_words(params.price, params.boundary)}" if params.x == "usd" else ""
+        why = (
+            why_no_usd(spend, spend.runs) if params.x == "usd" else "The steps of these runs are not loaded."
+        )
+        return f"No score can be placed on this axis. {why}"
+    best = _best(drawn)
+    score, span = f"{best['score']:.3g}", ""
+    if best["kind"] == "fraction":
+        score = percent(best["score"])
+        if pd.notna(best["low"]):
+            span = f" (95 % {percent(best['low'])} to {percent(best['high'])})"
+    spent, basis = f"{count(best['x'])} {X_WORDS[params.x]}", ""
+    if params.x == "usd":
+        spent, basis = money(best["x"]), f" {price_words(params.price, params.boundary)}"
     others = [str(r) for r in drawn["run"].unique() if r != best["run"]]
     tail = f"; {listing(others)} {'is' if len(others) == 1 else 'are'} drawn beside it" if others else ""
     return f"{best['run']} reached {score}{span} on {best['benchmark']} for {spent}{basis}{tail}."
 
 
-def _x_word(x: str) -> str:
-    return {"gpu_hours": "GPU-hours", "tokens": "generated tokens", "steps": "steps", "hours": "hours"}[x]
+def _best(drawn: pd.DataFrame) -> dict[str, Any]:
+    order = drawn.sort_values(["score", "x"], ascending=[False, True], kind="stable")
+    return {str(k): v for k, v in order.iloc[0].items()}

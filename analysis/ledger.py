@@ -1,4 +1,4 @@
-"""The ledger: a row a run with what it cost, where the dollars went and what it gained; and the answer line."""
+"""The ledger: a row a run with what it cost, where the dollars went and what it gained; the answer line."""
 
 from typing import ClassVar
 
@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis.common import nothing, result
 from analysis.evaluations import Evaluations, load_evaluations
-from analysis.frames import lookup
+from analysis.frames import lookup, records
 from analysis.gain import shipped_of
 from analysis.gaintable import gain_rows, lineage_sums
 from analysis.headline import (
@@ -28,9 +28,12 @@ from data.queries import spend as queries
 from data.view import View
 
 LEDGER = [
-    "run", "campaign", "platforms", "generation", "status", "attempts", "steps", "gpu_hours", "usd", "usd_low",
-    "usd_high", "usd_by_phase", "rollouts", "usd_per_rollout", "last_benchmark", "last_score", "last_score_n", "gain",
-    "gain_low", "gain_high", "gain_benchmark", "verdict", "usd_per_point", "usd_per_point_low", "usd_per_point_high",
+    "run", "campaign", "platforms", "generation", "status", "attempts", "steps", "gpu_hours", "usd",
+    "usd_low",
+    "usd_high", "usd_by_phase", "rollouts", "usd_per_rollout", "last_benchmark", "last_score",
+    "last_score_n", "gain",
+    "gain_low", "gain_high", "gain_benchmark", "verdict", "usd_per_point", "usd_per_point_low",
+    "usd_per_point_high",
     "goodput_frac", "lost_usd", "lineage_frac", "scores", "warnings", "synthetic", "algorithm", "mode", "llm",
 ]  # fmt: skip
 
@@ -44,8 +47,8 @@ class LedgerParams(CommonParams):
 
 
 def compute(view: View, params: LedgerParams) -> Result:
-    """Tables: `ledger` (LEDGER), `phases` (run, phase, usd, seconds), `scores` (points of score against spend),
-    `campaigns`, `lost` (run, attempt, cause, gpu_hours, usd).
+    """Tables: `ledger` (LEDGER), `phases` (run, phase, usd, seconds), `scores` (points of score against
+    spend), `campaigns`, `lost` (run, attempt, cause, gpu_hours, usd).
     """
     spend = compute_spend(view, params)
     if spend.runs.empty:
@@ -100,10 +103,8 @@ def _ledger(
     out["attempts"] = out["run"].map(sums["attempts"]).fillna(0).astype(int)
     covered = lookup(out["run"], sums["rollouts_frac"])
     out["usd_per_rollout"] = (out["usd"] * covered / out["rollouts"]).where(out["rollouts"] > 0)
-    lists = {
-        run: group[["phase", "usd", "seconds"]].to_dict("records") for run, group in phases.groupby("run")
-    }
-    out["usd_by_phase"] = [lists.get(run, []) for run in out["run"]]
+    parts = {run: records(group[["phase", "usd", "seconds"]]) for run, group in phases.groupby("run")}
+    out["usd_by_phase"] = pd.Series([parts.get(run, []) for run in out["run"]], index=out.index, dtype=object)
     scores = points[points["score"].notna()].groupby("run")["score"].agg(list)
     out["scores"] = [scores.get(run, []) for run in out["run"]]
     seen = _last_scores(evals)

@@ -19,16 +19,18 @@ POWER_80 = 0.60  # two-sided level whose normal quantile is that of 80 % power
 CANNOT_TELL = "cannot tell"
 NOT_DISTINGUISHABLE = "not distinguishable from zero"
 COLUMNS = [
-    "run", "benchmark_id", "benchmark", "key", "before", "before_step", "before_score", "before_label", "after",
-    "after_step", "after_score", "unit", "gain", "low", "high", "mdd", "n", "n_source", "n_clusters", "method",
+    "run", "benchmark_id", "benchmark", "key", "before", "before_step", "before_score", "before_label",
+    "after",
+    "after_step", "after_score", "unit", "gain", "low", "high", "mdd", "n", "n_source", "n_clusters",
+    "method",
     "won", "lost", "verdict", "reason", "candidates", "metric", "k",
 ]  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Gains:
-    """`table`: a row a run and key, columns COLUMNS, gain and its ends in points; refused rows have no gain and a
-    reason. `draws`: (run, benchmark_id, key) -> draws of the gain in points.
+    """`table`: a row a run and key, columns COLUMNS, gain and its ends in points; refused rows have no gain
+    and a reason. `draws`: (run, benchmark_id, key) -> draws of the gain in points.
     """
 
     table: pd.DataFrame
@@ -82,7 +84,7 @@ def _choose(group: pd.DataFrame, before: str, after: str) -> Pair | None:
     trained = group[~group["is_start"] & group["on_lineage"]].sort_values(["step", "attempt"], kind="stable")
     if trained.empty:
         return None
-    last = trained.iloc[-1] if after == "last" else trained.loc[trained["score"].idxmax()]
+    last = trained.iloc[-1] if after == "last" else trained.iloc[int(trained["score"].to_numpy().argmax())]
     starts = group[group["is_start"]].sort_values(["step", "attempt"], kind="stable", na_position="last")
     if before == "start":
         first = starts.iloc[0] if len(starts) else None

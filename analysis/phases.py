@@ -20,8 +20,8 @@ def phase_costs(
     """Rows (COLUMNS) whose usd of kinds other than wait and busy sum to the cost of each run.
 
     `seconds` and `step_seconds` come from data.queries.spend. usd_per_s of a pool = its usd / its seconds;
-    unattributed = step seconds - wall and exposed seconds, outside_steps = allocated - step seconds. Neither is
-    clipped: below 0 it shows phases that overlap or a clock shorter than its steps.
+    unattributed = step seconds - wall and exposed seconds, outside_steps = allocated - step seconds. Neither
+    is clipped: below 0 it shows phases that overlap or a clock shorter than its steps.
     """
     pools = _pools(spend.allocations, boundary)
     kept = "_kept" if boundary == "compute" else ""
@@ -73,8 +73,9 @@ def _pools(allocations: pd.DataFrame, boundary: str) -> pd.DataFrame:
 def match_pools(seconds: pd.DataFrame, pools: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Give phases the pools whose GPUs they occupy, by name, then by role, then by the run's clock.
 
-    A phase that names no known pool runs on the clock of the whole job: in a synchronous run it costs every pool,
-    otherwise the pools that train. A phase of a run without allocations keeps the pool that the file names.
+    A phase that names no known pool runs on the clock of the whole job: in a synchronous run it costs every
+    pool, otherwise the pools that train. A phase of a run without allocations keeps the pool that the file
+    names.
     """
     gpu = pools[~pools["sandbox"]]
     rows = seconds.rename(columns={"pool": "named"}).reset_index(names="row")
@@ -95,7 +96,9 @@ def match_pools(seconds: pd.DataFrame, pools: pd.DataFrame, runs: pd.DataFrame) 
 
 def _rest(gpu: pd.DataFrame, phase: str, seconds: pd.Series) -> pd.DataFrame:
     usd = (seconds * gpu["usd_per_s"]).where(gpu["seconds"] > 0, gpu["usd"] if phase == OUTSIDE else 0.0)
-    return gpu.assign(named=gpu["pool"], phase=phase, kind="rest", seconds=seconds.where(gpu["seconds"] > 0, 0.0), usd=usd)
+    return gpu.assign(
+        named=gpu["pool"], phase=phase, kind="rest", seconds=seconds.where(gpu["seconds"] > 0, 0.0), usd=usd
+    )
 
 
 def _whole(pools: pd.DataFrame, phase: str) -> pd.DataFrame:

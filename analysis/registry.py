@@ -6,7 +6,17 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from analysis import bottleneck, gain, learning, ledger, rollouts, unit_economics
+from analysis import (
+    bottleneck,
+    gain,
+    generations,
+    learning,
+    ledger,
+    platforms,
+    rollouts,
+    unit_economics,
+    utilisation,
+)
 from analysis.params import CommonParams, Params
 from analysis.result import Result
 from data.errors import UserError
@@ -27,9 +37,18 @@ QUESTIONS: dict[str, Question] = {
     "ledger": Question(ledger.LedgerParams, ledger.compute, "What did each run cost and buy?"),
     "gain": Question(gain.GainParams, gain.compute, "Did the money buy anything?"),
     "bottleneck": Question(bottleneck.BottleneckParams, bottleneck.compute, "Where do time and money go?"),
-    "rollouts": Question(rollouts.RolloutsParams, rollouts.compute, "Rollouts: how many, how fast, how long?"),
+    "rollouts": Question(
+        rollouts.RolloutsParams, rollouts.compute, "Rollouts: how many, how fast, how long?"
+    ),
     "unit_economics": Question(
         unit_economics.UnitEconomicsParams, unit_economics.compute, "What does one rollout cost?"
+    ),
+    "utilisation": Question(
+        utilisation.UtilisationParams, utilisation.compute, "How busy were the GPUs, by which measure?"
+    ),
+    "platforms": Question(platforms.PlatformsParams, platforms.compute, "Platforms side by side"),
+    "generations": Question(
+        generations.GenerationsParams, generations.compute, "Platform generations: published runs and yours"
     ),
     "learning": Question(learning.LearningParams, learning.compute, "Score against what was spent"),
 }
@@ -100,9 +119,8 @@ def check_against(view: View, params: Params) -> None:
         _known("runs", params.runs, known_runs(view))
     benchmark = getattr(params, "benchmark", "")
     if benchmark:
-        names = known_benchmarks(view)
-        resolved = {book.benchmark(n).benchmark_id if book.benchmark(n) else n for n in names}
-        _known("benchmark", [benchmark], sorted(resolved))
+        found = {name: book.benchmark(name) for name in known_benchmarks(view)}
+        _known("benchmark", [benchmark], sorted({b.benchmark_id if b else name for name, b in found.items()}))
 
 
 def _known(name: str, asked: Sequence[str], allowed: Sequence[str]) -> None:

@@ -24,7 +24,9 @@ class RolloutsParams(CommonParams):
 
 
 def compute(view: View, params: RolloutsParams) -> Result:
-    """Tables: `steps` (a row a run and bin of steps), `totals` (a row a run), `reported` (throughput as filed)."""
+    """Tables: `steps` (a row a run and bin of steps), `totals` (a row a run), `reported` (throughput as
+    filed).
+    """
     spend = compute_spend(view, params)
     if spend.runs.empty:
         return nothing("rollouts", view, params, {})
@@ -93,7 +95,10 @@ def _answer(totals: pd.DataFrame, known: pd.DataFrame) -> str:
     if totals.empty:
         return "No steps are loaded: upload a training log to see rollouts, tokens and lengths."
     if known.empty:
-        return "The steps are loaded, but no file says how many rollouts a step has: log the batch size or lengths."
+        return (
+            "The steps are loaded, but no file says how many rollouts a step has: log the batch size or "
+            "lengths."
+        )
     which = known["run"].iloc[0] if len(known) == 1 else f"{len(known)} runs"
     text = f"{which} made {count(float(known['rollouts'].sum()))} rollouts"
     rate = _pooled(totals, "rollouts", "rollouts_per_s")
@@ -105,5 +110,6 @@ def _answer(totals: pd.DataFrame, known: pd.DataFrame) -> str:
     cut = totals["truncated_frac"].dropna()
     if len(cut):
         text += f"; {percent(float(cut.max()))} of the responses hit the length limit"
-        text += f" in {totals.loc[cut.idxmax(), 'run']}" if len(known) > 1 else ""
+        worst = totals.loc[totals["truncated_frac"] == cut.max(), "run"].iloc[0]
+        text += f" in {worst}" if len(known) > 1 else ""
     return text + "."

@@ -27,8 +27,8 @@ class Spend:
     `allocations`: a row an allocation: gpu_hours, core_hours, gpu_usd, sandbox_usd, usd, usd_low, usd_high,
     kept_frac, usd_kept and the price columns. `attempts`: a row an attempt with its lineage and step sums.
     `runs`: a row a run: gpu_hours, usd, usd_low, usd_high at the asked boundary; usd_compute, usd_campaign,
-    usd_full; lost_usd, lineage_frac, goodput_frac. `lost`: run, attempt, cause, gpu_hours, usd.
-    `campaigns`: the same sums by campaign, with what was booked to the campaign alone.
+    usd_full; lost_usd, lineage_frac, goodput_frac. `lost`: run, attempt, cause, gpu_hours, usd. `campaigns`:
+    the same sums by campaign, with what was booked to the campaign alone.
     """
 
     allocations: pd.DataFrame
@@ -187,7 +187,8 @@ def _notices(allocations: pd.DataFrame, attempts: pd.DataFrame, runs: pd.DataFra
     for run, group in guessed.groupby("run", sort=True):
         basis = ", ".join(sorted({str(b) for b in group["seconds_basis"].dropna()})) or "nothing"
         text = (
-            f"Time of {run} comes from {basis.replace('_', ' ')}, not from a clock: its spend is a lower bound "
+            f"Time of {run} comes from {basis.replace('_', ' ')}, not from a clock: its spend is a lower "
+            f"bound "
             "(start-up, gaps and shut-down are not in the file)."
         )
         out.append(Notice("time_lower_bound", text, str(run)))
@@ -200,7 +201,8 @@ def _notices(allocations: pd.DataFrame, attempts: pd.DataFrame, runs: pd.DataFra
     unsplit = attempts[attempts["kept_frac"].isna()]
     for run in sorted(set(unsplit["run"])):
         text = (
-            f"What survives of an interrupted attempt of {run} is not known (no resume step or no step times), "
+            f"What survives of an interrupted attempt of {run} is not known (no resume step or no step "
+            f"times), "
             "so none of it counts as surviving."
         )
         out.append(Notice("lineage_unknown", text, str(run)))

@@ -6,7 +6,8 @@ MOST_POINTS = 4000
 
 
 def thin(frame: pd.DataFrame, by: str, y: str, most: int = MOST_POINTS) -> pd.DataFrame:
-    """Keep at most about `most` rows: of each equal stretch of each group the first, lowest, highest and last row.
+    """Keep at most about `most` rows: of each equal stretch of each group the first, lowest, highest and last
+    row.
 
     Rows must be in drawing order. A frame that fits comes back unchanged.
     """

@@ -5,12 +5,14 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from analysis.common import figure, nothing, result
+from analysis.formulas import FORMULAS
+from analysis.frames import records
 from analysis.gaintable import lineage_sums
 from analysis.headline import choose_subject
 from analysis.params import CommonParams
 from analysis.result import Figure, Notice, Result
 from analysis.spend import Spend, compute_spend, filters_of
-from analysis.words import money, price_words
+from analysis.words import money, percent, price_words
 from data.queries import unit_economics as queries
 from data.view import View
 from models.stats import Interval, wilson
@@ -22,7 +24,8 @@ NO_GROUPS = "add groups, groups_all_right and groups_all_wrong with the steps te
 UNITS = [
     "run", "usd", "usd_low", "usd_high", "rollouts", "covered_frac", "tok_gen", "p_correct", "p_correct_low",
     "p_correct_high", "correct_n", "q_informative", "q_informative_low", "q_informative_high", "groups_n",
-    "usd_per_rollout", "usd_per_rollout_low", "usd_per_rollout_high", "usd_per_correct", "usd_per_correct_low",
+    "usd_per_rollout", "usd_per_rollout_low", "usd_per_rollout_high", "usd_per_correct",
+    "usd_per_correct_low",
     "usd_per_correct_high", "usd_per_informative", "usd_per_informative_low", "usd_per_informative_high",
     "usd_per_mtok", "usd_per_mtok_low", "usd_per_mtok_high", "survived",
 ]  # fmt: skip
@@ -54,18 +57,24 @@ def compute(view: View, params: UnitEconomicsParams) -> Result:
 def unit_costs(spend: Spend, judged: pd.DataFrame) -> pd.DataFrame:
     """Unit costs by run. Counts are those of the surviving lineage; spend is that of the asked boundary.
 
-    Steps that do not report a count have no part in it: their share of the spend is left out (`covered_frac`).
+    Steps that do not report a count have no part in it: their share of the spend is left out
+    (`covered_frac`).
     """
     base = spend.runs[["run", "usd", "usd_low", "usd_high"]]
     sums = lineage_sums(spend)
     out = base.merge(sums[["steps", "survived", "rollouts_frac", "tok_gen_frac", "rollouts", "tok_gen"]],
                      left_on="run", right_index=True, how="left")  # fmt: skip
     out = out.merge(judged, on="run", how="left")
-    for share, part, total in (("p_correct", "correct", "correct_n"), ("q_informative", "informative", "groups_n")):
+    for share, part, total in (
+        ("p_correct", "correct", "correct_n"),
+        ("q_informative", "informative", "groups_n"),
+    ):
         found = [_wilson(a, b) for a, b in zip(out[part], out[total], strict=True)]
         for end in ("value", "low", "high"):
             name = share if end == "value" else f"{share}_{end}"
-            out[name] = pd.Series([getattr(f, end) if f else None for f in found], index=out.index, dtype="float64")
+            out[name] = pd.Series(
+                [getattr(f, end) if f else None for f in found], index=out.index, dtype="float64"
+            )
     out["covered_frac"] = out["rollouts_frac"]
     for end, worst in (("", ""), ("_low", "_high"), ("_high", "_low")):
         per = (out[f"usd{end}"] * out["rollouts_frac"] / out["rollouts"]).where(out["rollouts"] > 0)
@@ -84,24 +93,23 @@ def _wilson(part: Any, total: Any) -> Interval | None:
 
 
 def _together(rows: pd.DataFrame) -> dict[str, Any]:
-    """One figure for several runs: the dearest run is not averaged away, so a missing part leaves a gap."""
-    if len(rows) == 1:
-        return {str(k): v for k, v in rows.iloc[0].items()}
-    used = rows[rows["usd"].notna() & rows["rollouts"].gt(0)]
-    if len(used) != len(rows) or used.empty:
-        best = rows.sort_values(["usd", "run"], ascending=[False, True], kind="stable").iloc[0]
-        return {str(k): v for k, v in best.items()}
-    out: dict[str, Any] = {"run": f"{len(rows)} runs", "usd": float(used["usd"].sum())}
-    weights = {"usd_per_rollout": "rollouts", "usd_per_mtok": "tok_gen"}
-    for unit, by in weights.items():
+    """Unit costs of several runs: dollars of the runs that have one, over their counts; how many: `<unit>_runs`.
+
+    A run without the count or without dollars has no part in that unit.
+    """
+    out: dict[str, Any] = {"all_runs": len(rows)}
+    counts = {
+        "usd_per_rollout": rows["rollouts"],
+        "usd_per_mtok": rows["tok_gen"],
+        "usd_per_correct": rows["rollouts"] * rows["p_correct"],
+        "usd_per_informative": rows["rollouts"] * rows["q_informative"],
+    }
+    for unit, made in counts.items():
+        used = rows[unit].notna() & made.gt(0)
+        out[f"{unit}_runs"] = int(used.sum())
         for end in ("", "_low", "_high"):
-            out[f"{unit}{end}"] = float((used[f"{unit}{end}"] * used[by]).sum(skipna=False) / used[by].sum())
-    for unit, share in (("usd_per_correct", "p_correct"), ("usd_per_informative", "q_informative")):
-        good = used["rollouts"] * used[share]
-        for end in ("", "_low", "_high"):
-            out[f"{unit}{end}"] = float((used[f"{unit}{end}"] * good).sum(skipna=False) / good.sum())
-    out["correct_n"], out["groups_n"] = used["correct_n"].sum(), used["groups_n"].sum()
-    out["rollouts"] = used["rollouts"].sum()
+            total = float((rows[f"{unit}{end}"] * made)[used].sum())
+            out[f"{unit}{end}"] = total / float(made[used].sum()) if used.any() else None
     return out
 
 
@@ -115,11 +123,23 @@ def _figures(params: CommonParams, row: dict[str, Any]) -> list[Figure]:
     }
     return [
         figure(
-            name, row.get(name), low=row.get(f"{name}_low"), high=row.get(f"{name}_high"), interval=interval,
-            boundary=params.boundary, missing=missing,
+            name,
+            row[name],
+            low=row[f"{name}_low"],
+            high=row[f"{name}_high"],
+            interval=interval,
+            boundary=params.boundary,
+            missing=missing,
+            label=_label(name, row),
         )
         for name, (missing, interval) in words.items()
-    ]  # fmt: skip
+    ]
+
+
+def _label(name: str, row: dict[str, Any]) -> str:
+    used, everything = row[f"{name}_runs"], row["all_runs"]
+    partial = f" ({used} of {everything} runs)" if 0 < used < everything else ""
+    return FORMULAS[name].name + partial
 
 
 def _bars(units: pd.DataFrame) -> pd.DataFrame:
@@ -136,21 +156,29 @@ def _bars(units: pd.DataFrame) -> pd.DataFrame:
 
 def _notices(units: pd.DataFrame) -> list[Notice]:
     out = []
-    for row in units.itertuples(index=False):
-        run = str(row.run)
-        if pd.isna(row.p_correct):
+    for row in records(units):
+        run = str(row["run"])
+        if pd.isna(row["p_correct"]):
             out.append(Notice("reward_not_accuracy", f"{run}: {NO_CORRECT}.", run))
-        if pd.isna(row.q_informative):
+        if pd.isna(row["q_informative"]):
             out.append(Notice("groups_missing", f"{run}: to count informative rollouts, {NO_GROUPS}.", run))
-        if pd.notna(row.covered_frac) and row.covered_frac < 1:
-            text = f"{run}: rollouts are known for {row.covered_frac:.0%} of the steps; the rest of the spend is left out."
+        if pd.notna(row["covered_frac"]) and row["covered_frac"] < 1:
+            text = (
+                f"{run}: rollouts are known for {percent(row['covered_frac'])} of the steps; the rest of the "
+                "spend is left out."
+            )
             out.append(Notice("rollouts_partial", text, run))
-        if pd.notna(row.survived) and not row.survived:
-            out.append(Notice("no_surviving_attempt", f"{run}: no attempt survived, so all its steps are counted.", run))
+        if pd.notna(row["survived"]) and not row["survived"]:
+            out.append(
+                Notice(
+                    "no_surviving_attempt", f"{run}: no attempt survived, so all its steps are counted.", run
+                )
+            )
     return out
 
 
 def _answer(params: CommonParams, subject: str, row: dict[str, Any]) -> str:
+    subject = subject[0].lower() + subject[1:]
     per = row.get("usd_per_rollout")
     if per is None or pd.isna(per):
         return f"What a rollout of {subject} cost is not known: spend or the number of rollouts is missing."

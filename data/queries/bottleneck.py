@@ -41,7 +41,8 @@ placed as (
   window w as (partition by s.run order by s.attempt, s.step)
 ),
 bins as (
-  select run, bin, min(attempt) as attempt, max(attempt) as attempt_last, arg_min(step, (attempt, step)) as step_first,
+  select run, bin, min(attempt) as attempt, max(attempt) as attempt_last, arg_min(step, (attempt, step)) as
+    step_first,
          arg_max(step, (attempt, step)) as step_last, count(*) as steps, bool_and(kept) as kept,
          avg(seconds) as step_s, min(seconds) as step_s_min, max(seconds) as step_s_max
     from placed group by run, bin
@@ -89,17 +90,22 @@ def step_times(view: View, filters: Filters) -> pd.DataFrame:
 
 
 def phase_times(view: View, filters: Filters) -> pd.DataFrame:
-    """Seconds by run, pool (as the file names it), phase and kind over all steps; a step without the phase has 0."""
+    """Seconds by run, pool (as the file names it), phase and kind over all steps; a step without the phase
+    has 0.
+    """
     return view.frame(_PHASE_TIMES, filters.parameters())
 
 
 def stack(view: View, filters: Filters, bins: int) -> pd.DataFrame:
-    """Mean seconds a step by run, bin of consecutive steps, pool and phase, with the least and the most; at most
-    `bins` bins a run. `unattributed` is the rest of the step. `kept` is false where a failure lost the steps.
+    """Mean seconds a step by run, bin of consecutive steps, pool and phase, with the least and the most; at
+    most `bins` bins a run. `unattributed` is the rest of the step. `kept` is false where a failure lost the
+    steps.
     """
     return view.frame(_STACK, {**filters.parameters(), "bins": bins})
 
 
 def checks(view: View, filters: Filters) -> pd.DataFrame:
-    """Steps that contradict themselves: phases longer than the step, or tokens/s/GPU x GPUs x s unlike tokens."""
+    """Steps that contradict themselves: phases longer than the step, or tokens/s/GPU x GPUs x s unlike
+    tokens.
+    """
     return view.frame(_CHECKS, filters.parameters())

@@ -38,12 +38,12 @@ kept as (
          coalesce(max(c.through), -{ALL_STEPS}) as keep_step
     from prev p left join chain c using (run, attempt) group by p.run, p.attempt
 )"""
-"""`kept`: last step of each attempt on the surviving lineage; ALL_STEPS: the whole attempt, -ALL_STEPS: nothing,
--1: a surviving attempt resumed from it at a step nobody knows.
+"""`kept`: last step of each attempt on the surviving lineage; ALL_STEPS: the whole attempt, -ALL_STEPS:
+nothing, -1: a surviving attempt resumed from it at a step nobody knows.
 
-The same rule as models.cost.lineage, and tested against it: completed and running attempts count whole, as does
-one of unknown status that nobody resumed; another one counts up to the latest step that a surviving attempt
-resumed from.
+The same rule as models.cost.lineage, and tested against it: completed and running attempts count whole, as
+does one of unknown status that nobody resumed; another one counts up to the latest step that a surviving
+attempt resumed from.
 """
 
 ONE_STEP = """
@@ -56,6 +56,33 @@ one_step as (
    group by s.run, s.attempt, s.step
 )"""
 """One row a step of an attempt: several files may report the same step, each a part of its columns."""
+
+
+STEP_CLOCK = """
+timer as (
+  select p.run, p.attempt, coalesce(p.pool, '') as pool, p.step, p.phase, coalesce(p.kind, 'wall') as kind,
+         p.source_key, max(p.seconds) as seconds
+    from step_phases p join picked using (run) where p.seconds is not null group by all
+),
+pool_clock as (
+  select run, attempt, pool, step, sum(seconds) as phase_s,
+         coalesce(sum(seconds) filter (where phase = 'eval'), 0) as eval_s
+    from timer where kind in ('wall', 'exposed') group by all
+),
+longest as (
+  select run, attempt, step, max(phase_s) as phase_s, max(eval_s) as eval_s from pool_clock group by all
+),
+span as (
+  select run, attempt, step, o.step_s, l.phase_s,
+         case when o.step_s is null then l.phase_s
+              when l.eval_s > 0 and l.phase_s > 1.01 * o.step_s and l.phase_s - l.eval_s <= 1.01 * o.step_s
+              then o.step_s + l.eval_s else o.step_s end as seconds
+    from one_step o full join longest l using (run, attempt, step)
+)"""
+"""`timer`: seconds by step, phase and key, once however many files report them; `span`: seconds a step
+covers, its step_s, else its longest pool clock. Validation that a trainer times outside its step is added to
+the span.
+"""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ starts as (
 ),
 placed as (
   select e.eval_id, e.checkpoint, coalesce(e.run, c.run) as run, coalesce(e.attempt, c.attempt) as attempt,
-         coalesce(e.step, c.step) as step, e.benchmark, e.benchmark_version, e.split, e.harness, e.effort, e.metric,
+         coalesce(e.step, c.step) as step, e.benchmark, e.benchmark_version, e.split, e.harness, e.effort,
+           e.metric,
          e.k, e.n_tasks, e.score, coalesce(e.score_kind, 'fraction') as score_kind, e.usd, e.at
     from evals e left join checkpoints c using (checkpoint) where e.score is not null
 ),
@@ -45,8 +46,8 @@ select t.eval_id, t.task, any_value(t.cluster order by t.cluster) as cluster, av
 
 
 def evaluations(view: View, filters: Filters) -> pd.DataFrame:
-    """One row an evaluation and run it counts for (`for_run`): key columns, score as filed, `is_start` (checkpoint
-    the money started from), `on_lineage` (false for steps that a failure lost).
+    """One row an evaluation and run it counts for (`for_run`): key columns, score as filed, `is_start`
+    (checkpoint the money started from), `on_lineage` (false for steps that a failure lost).
     """
     return view.frame(_EVALUATIONS, filters.parameters())
 

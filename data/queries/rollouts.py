@@ -17,7 +17,8 @@ gpu as (
 
 _MORE = """
 more as (
-  select s.run, s.attempt, s.step, max(s.len_mean) as len_mean, max(s.len_p50) as len_p50, max(s.len_p95) as len_p95,
+  select s.run, s.attempt, s.step, max(s.len_mean) as len_mean, max(s.len_p50) as len_p50, max(s.len_p95) as
+    len_p95,
          max(s.len_max) as len_max, max(s.truncated_frac) as truncated_frac, max(s.staleness) as staleness,
          max(s.reward_mean) as reward_mean, max(s.mfu_frac) as mfu_frac
     from steps s join picked using (run) group by all
@@ -26,7 +27,8 @@ more as (
 _BY_STEP = f"""
 with recursive {PICKED}, {LINEAGE}, {ONE_STEP}, {_GPUS}, {_MORE},
 placed as (
-  select o.*, m.* exclude (run, attempt, step), g.gpus, g.gpus_rollout, coalesce(o.step <= k.keep_step, true) as kept,
+  select o.*, m.* exclude (run, attempt, step), g.gpus, g.gpus_rollout, coalesce(o.step <= k.keep_step,
+    true) as kept,
          ((row_number() over w - 1) * least($bins, n.n)) // n.n as bin
     from one_step o join more m using (run, attempt, step) left join gpu g using (run, attempt)
     left join kept k using (run, attempt)
@@ -40,35 +42,43 @@ select run, bin, min(attempt) as attempt, arg_min(step, (attempt, step)) as step
          as rollouts_per_s,
        min(rollouts / nullif(step_s, 0)) as rollouts_per_s_min,
        max(rollouts / nullif(step_s, 0)) as rollouts_per_s_max,
-       sum(tok_gen) filter (where step_s > 0) / nullif(sum(step_s) filter (where tok_gen is not null), 0) as tok_per_s,
+       sum(tok_gen) filter (where step_s > 0) / nullif(sum(step_s) filter (where tok_gen is not null), 0) as
+         tok_per_s,
        min(tok_gen / nullif(step_s, 0)) as tok_per_s_min, max(tok_gen / nullif(step_s, 0)) as tok_per_s_max,
        sum(tok_gen) filter (where step_s > 0 and gpus > 0)
          / nullif(sum(step_s * gpus) filter (where tok_gen is not null), 0) as tok_per_s_per_gpu,
        sum(tok_gen) filter (where step_s > 0 and gpus_rollout > 0)
-         / nullif(sum(step_s * gpus_rollout) filter (where tok_gen is not null), 0) as tok_per_s_per_rollout_gpu,
+         / nullif(sum(step_s * gpus_rollout) filter (where tok_gen is not null), 0) as
+           tok_per_s_per_rollout_gpu,
        avg(len_mean) as len_mean, avg(len_p50) as len_p50, avg(len_p95) as len_p95, max(len_max) as len_max,
        avg(truncated_frac) as truncated_frac, max(truncated_frac) as truncated_frac_max,
        sum(dropped) as dropped, avg(staleness) as staleness, max(staleness) as staleness_max,
-       avg(reward_mean) as reward_mean, min(reward_mean) as reward_mean_min, max(reward_mean) as reward_mean_max,
+       avg(reward_mean) as reward_mean, min(reward_mean) as reward_mean_min, max(reward_mean) as
+         reward_mean_max,
        avg(correct / nullif(rollouts, 0)) as correct_frac
   from placed group by run, bin order by run, bin
 """
 
 _TOTALS = f"""
 with recursive {PICKED}, {LINEAGE}, {ONE_STEP}, {_GPUS}, {_MORE}
-select o.run, count(*) as steps, sum(o.step_s) as step_s, sum(o.rollouts) as rollouts, count(o.rollouts) as steps_rollouts,
+select o.run, count(*) as steps, sum(o.step_s) as step_s, sum(o.rollouts) as rollouts, count(o.rollouts) as
+  steps_rollouts,
        sum(o.tok_gen) as tok_gen, sum(o.tok_prompt) as tok_prompt, sum(o.tok_total) as tok_total,
        sum(o.dropped) as dropped,
-       sum(o.rollouts) filter (where o.step_s > 0) / nullif(sum(o.step_s) filter (where o.rollouts is not null), 0)
+       sum(o.rollouts) filter (where o.step_s > 0) / nullif(sum(o.step_s) filter (where o.rollouts is not
+         null), 0)
          as rollouts_per_s,
-       sum(o.tok_gen) filter (where o.step_s > 0) / nullif(sum(o.step_s) filter (where o.tok_gen is not null), 0)
+       sum(o.tok_gen) filter (where o.step_s > 0) / nullif(sum(o.step_s) filter (where o.tok_gen is not
+         null), 0)
          as tok_per_s,
        sum(o.tok_gen) filter (where o.step_s > 0 and g.gpus > 0)
          / nullif(sum(o.step_s * g.gpus) filter (where o.tok_gen is not null), 0) as tok_per_s_per_gpu,
        sum(o.tok_gen) filter (where o.step_s > 0 and g.gpus_rollout > 0)
-         / nullif(sum(o.step_s * g.gpus_rollout) filter (where o.tok_gen is not null), 0) as tok_per_s_per_rollout_gpu,
+         / nullif(sum(o.step_s * g.gpus_rollout) filter (where o.tok_gen is not null), 0) as
+           tok_per_s_per_rollout_gpu,
        max(g.gpus) as gpus, max(g.gpus_rollout) as gpus_rollout,
-       coalesce(sum(m.len_mean * o.rollouts) / nullif(sum(o.rollouts) filter (where m.len_mean is not null), 0),
+       coalesce(sum(m.len_mean * o.rollouts) / nullif(sum(o.rollouts) filter (where m.len_mean is not null),
+         0),
                 avg(m.len_mean)) as len_mean,
        max(m.len_max) as len_max, avg(m.truncated_frac) as truncated_frac, avg(m.staleness) as staleness,
        avg(m.mfu_frac) as mfu_frac
@@ -78,19 +88,22 @@ select o.run, count(*) as steps, sum(o.step_s) as step_s, sum(o.rollouts) as rol
 
 _REPORTED = f"""
 with {PICKED}
-select s.run, coalesce(s.throughput_basis, 'basis not named') as basis, median(s.throughput) as throughput_median,
+select s.run, coalesce(s.throughput_basis, 'basis not named') as basis, median(s.throughput) as
+  throughput_median,
        min(s.throughput) as throughput_min, max(s.throughput) as throughput_max, count(*) as steps
   from steps s join picked using (run) where s.throughput is not null group by all order by all
 """
 
 
 def by_step(view: View, filters: Filters, bins: int) -> pd.DataFrame:
-    """Rates, lengths and losses by run and bin of consecutive steps, with the least and the most of each bin."""
+    """Rates, lengths and losses by run and bin of consecutive steps, with the least and the most."""
     return view.frame(_BY_STEP, {**filters.parameters(), "bins": bins})
 
 
 def totals(view: View, filters: Filters) -> pd.DataFrame:
-    """The same over all logged steps of a run; `gpus` are those of all pools, `gpus_rollout` of rollout pools."""
+    """The same over all logged steps of a run; `gpus` are those of all pools, `gpus_rollout` of rollout
+    pools.
+    """
     return view.frame(_TOTALS, filters.parameters())
 
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from data.queries.filters import ALL_STEPS, LINEAGE, ONE_STEP, PICKED, Filters
+from data.queries.filters import ALL_STEPS, LINEAGE, ONE_STEP, PICKED, STEP_CLOCK, Filters
 from data.view import View
 
 _ATTEMPTS = f"""
@@ -12,21 +12,19 @@ totals as (
          sum(o.step_s) as step_s, sum(o.step_s) filter (where o.step <= k.keep_step) as step_s_kept,
          sum(o.rollouts) as rollouts, sum(o.rollouts) filter (where o.step <= k.keep_step) as rollouts_kept,
          sum(o.tok_gen) as tok_gen, sum(o.tok_gen) filter (where o.step <= k.keep_step) as tok_gen_kept,
-         sum(o.tok_total) as tok_total, max(o.step) as last_step,
-         sum(o.correct) filter (where o.step <= k.keep_step and o.rollouts > 0) as correct_kept,
-         sum(o.rollouts) filter (where o.step <= k.keep_step and o.correct is not null) as judged_kept,
-         sum(o.groups_all_right + o.groups_all_wrong)
-           filter (where o.step <= k.keep_step and o.groups > 0) as flat_groups_kept,
-         sum(o.groups) filter (where o.step <= k.keep_step and o.groups_all_right is not null
-                                 and o.groups_all_wrong is not null) as groups_kept,
-         sum(o.dropped) as dropped
+         count(o.rollouts) as rollouts_steps,
+         count(o.rollouts) filter (where o.step <= k.keep_step) as rollouts_steps_kept,
+         count(o.tok_gen) as tok_gen_steps, count(o.tok_gen) filter (where o.step <= k.keep_step) as
+           tok_gen_steps_kept,
+         max(o.step) as last_step
     from one_step o join kept k using (run, attempt) group by o.run, o.attempt
 )
 select t.run, t.attempt, coalesce(t.status, 'unknown') as status, t.cause, t.started_at, t.ended_at,
        t.elapsed_s, t.elapsed_basis, t.resumed_from_step, t.resumed_from_attempt, k.keep_step,
        case when k.keep_step = {ALL_STEPS} then 1.0
             when k.keep_step = -{ALL_STEPS} then 0.0
-            when k.keep_step >= 0 and x.step_s > 0 then coalesce(x.step_s_kept, 0) / x.step_s end as kept_frac,
+            when k.keep_step >= 0 and x.step_s > 0 then coalesce(x.step_s_kept, 0) / x.step_s end as
+              kept_frac,
        x.* exclude (run, attempt)
   from attempts t join kept k using (run, attempt) left join totals x using (run, attempt)
  order by t.run, t.attempt
@@ -43,34 +41,17 @@ select a.run, a.attempt, coalesce(a.pool, 'all') as pool, coalesce(a.role, 'colo
 """
 
 _PHASES = f"""
-with recursive {PICKED}, {LINEAGE},
-once as (
-  select p.run, p.attempt, p.pool, p.step, p.phase, coalesce(p.kind, 'wall') as kind, p.source_key,
-         max(p.seconds) as seconds
-    from step_phases p join picked using (run) group by all
-)
-select o.run, o.attempt, o.pool, o.phase, o.kind, sum(o.seconds) as seconds,
-       coalesce(sum(o.seconds) filter (where o.step <= k.keep_step), 0) as seconds_kept
-  from once o join kept k using (run, attempt)
- where o.seconds is not null group by all order by all
+with recursive {PICKED}, {LINEAGE}, {ONE_STEP}, {STEP_CLOCK}
+select t.run, t.attempt, t.pool, t.phase, t.kind, sum(t.seconds) as seconds,
+       coalesce(sum(t.seconds) filter (where t.step <= k.keep_step), 0) as seconds_kept
+  from timer t join kept k using (run, attempt) group by all order by all
 """
 
 _STEP_SECONDS = f"""
-with recursive {PICKED}, {LINEAGE}, {ONE_STEP},
-clock as (
-  select p.run, p.attempt, p.step, max(p.seconds) as seconds from (
-    select q.run, q.attempt, q.pool, q.step, sum(q.seconds) as seconds from (
-      select run, attempt, pool, step, phase, source_key, max(seconds) as seconds
-        from step_phases join picked using (run) where coalesce(kind, 'wall') in ('wall', 'exposed') group by all
-    ) q group by all) p group by all
-),
-both_clocks as (
-  select run, attempt, step, coalesce(o.step_s, c.seconds) as seconds
-    from one_step o full join clock c using (run, attempt, step)
-)
-select b.run, b.attempt, sum(b.seconds) as seconds,
-       coalesce(sum(b.seconds) filter (where b.step <= k.keep_step), 0) as seconds_kept
-  from both_clocks b join kept k using (run, attempt) where b.seconds is not null group by all order by all
+with recursive {PICKED}, {LINEAGE}, {ONE_STEP}, {STEP_CLOCK}
+select s.run, s.attempt, sum(s.seconds) as seconds,
+       coalesce(sum(s.seconds) filter (where s.step <= k.keep_step), 0) as seconds_kept
+  from span s join kept k using (run, attempt) where s.seconds is not null group by all order by all
 """
 
 _BOOKED = f"""
@@ -91,7 +72,8 @@ select run, campaign, bucket, currency, sum(amount) as amount, count(*) as rows 
 
 _RUNS = f"""
 with {PICKED}
-select r.run, coalesce(r.campaign, '') as campaign, r.framework, r.algorithm, coalesce(r.mode, '') as mode, r.llm,
+select r.run, coalesce(r.campaign, '') as campaign, r.framework, r.algorithm, coalesce(r.mode, '') as mode,
+  r.llm,
        coalesce(r.synthetic, false) as synthetic, c.shipped_checkpoint
   from runs r join picked using (run) left join campaigns c on c.campaign = r.campaign
  order by r.run
@@ -99,19 +81,24 @@ select r.run, coalesce(r.campaign, '') as campaign, r.framework, r.algorithm, co
 
 
 def runs(view: View, filters: Filters) -> pd.DataFrame:
-    """One row a run: run, campaign ('' when none), framework, algorithm, mode, llm, synthetic, shipped_checkpoint."""
+    """One row a run: run, campaign ('' when none), framework, algorithm, mode, llm, synthetic,
+    shipped_checkpoint.
+    """
     return view.frame(_RUNS, filters.parameters())
 
 
 def attempts(view: View, filters: Filters) -> pd.DataFrame:
-    """One row an attempt: status, times, `keep_step`, `kept_frac` (share of its step seconds that survived, null
-    when it cannot be split), and sums over its steps: seconds, tokens, rollouts; `_kept` counts the lineage only.
+    """One row an attempt: status, times, `keep_step`, `kept_frac` (share of its step seconds that survived,
+    null when it cannot be split), and sums over its steps: seconds, tokens, rollouts; `_kept` counts the
+    lineage only.
     """
     return view.frame(_ATTEMPTS, filters.parameters())
 
 
 def allocations(view: View, filters: Filters) -> pd.DataFrame:
-    """One row an allocation: run, attempt, pool, role, platform, gpus, cores, seconds, seconds_basis, price_id."""
+    """One row an allocation: run, attempt, pool, role, platform, gpus, cores, seconds, seconds_basis,
+    price_id.
+    """
     return view.frame(_ALLOCATIONS, filters.parameters())
 
 

@@ -8,7 +8,8 @@ from data.view import View
 _JUDGED = f"""
 with recursive {PICKED}, {LINEAGE}, {ONE_STEP},
 lineage as (
-  select o.*, o.step <= k.keep_step as kept, bool_or(o.step <= k.keep_step) over (partition by o.run) as survived
+  select o.*, o.step <= k.keep_step as kept, bool_or(o.step <= k.keep_step) over (partition by o.run) as
+    survived
     from one_step o join kept k using (run, attempt)
 )
 select run, sum(correct) filter (where rollouts is not null) as correct,
@@ -20,5 +21,7 @@ select run, sum(correct) filter (where rollouts is not null) as correct,
 
 
 def judged(view: View, filters: Filters) -> pd.DataFrame:
-    """One row a run: correct of correct_n rollouts, informative of groups_n groups; null where nobody counted."""
+    """One row a run: correct of correct_n rollouts, informative of groups_n groups; null where nobody
+    counted.
+    """
     return view.frame(_JUDGED, filters.parameters())

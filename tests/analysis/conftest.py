@@ -1,7 +1,7 @@
 """A tiny home worked by hand: one campaign, three runs, prices of $2 and $3 a GPU-hour."""
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -121,7 +121,8 @@ def evaluation(
     checkpoint = f"{run}@{step}" if run else name
     return {
         "eval_id": name, "checkpoint": checkpoint, "run": run, "attempt": attempt, "step": step,
-        "benchmark": "math-500", "metric": "accuracy", "n_tasks": 500, "score": score, "score_kind": "fraction",
+        "benchmark": "math-500", "metric": "accuracy", "n_tasks": 500, "score": score,
+        "score_kind": "fraction",
     }  # fmt: skip
 
 
@@ -132,12 +133,14 @@ def empty_home() -> Home:
 
 @pytest.fixture
 def home() -> Iterator[Home]:
-    """`steady`: 8 H100, 10 h, 36 of 100 s a step; `broken`: failed at 6, resumed from 4; `apart`: async, 2 pools.
+    """`steady`: 8 H100, 10 h, 36 of 100 s a step; `broken`: failed at 6, resumed from 4; `apart`: async, 2
+    pools.
 
     steady   8 GPUs x 36000 s = 80 GPU-h x $2 = $160; 300 steps x 100 s = 30000 s in steps, 6000 s outside.
     broken   attempt 1: 4 GPUs x 3600 s = 4 GPU-h x $3 = $12, 6 of 500 s, kept to step 4 = 2/3 = $8;
              attempt 2: 4 GPUs x 7200 s = 8 GPU-h = $24, completed. Campaign $36, compute $32.
-    apart    train 2 H100 + rollout 6 H100 x 1800 s = 1 + 3 GPU-h = $2 + $6; sandbox 10 cores x 1800 s = 5 core-h.
+    apart    train 2 H100 + rollout 6 H100 x 1800 s = 1 + 3 GPU-h = $2 + $6; sandbox 10 cores x 1800 s = 5
+    core-h.
     """
     home = Home()
     home.add("campaigns", {"campaign": "math", "shipped_checkpoint": "steady@300"})
@@ -220,4 +223,23 @@ def _apart(home: Home) -> None:
     home.add("step_phases", *phases("apart", 1, range(1, 11), {"rollout": 140.0}, pool="rollout"))
 
 
-Make = Callable[..., dict[str, Any]]
+def gpu_minutes(home: Home, run: str = "steady") -> None:
+    """Two GPUs of one host, three minutes: g0 at 100 % and 50 %, one minute unknown; g1 at 0 % throughout."""
+    for place in (0, 1):
+        home.add(
+            "gpus",
+            {"gpu_id": f"n1:{place}", "host": "n1", "gpu_index": place, "run": run, "role": "colocated"},
+        )
+    values = {"n1:0": (1.0, 0.5, None), "n1:1": (0.0, 0.0, 0.0)}
+    for gpu, series in values.items():
+        for place, value in enumerate(series):
+            minute = T0 + timedelta(minutes=place)
+            known = 60.0 if value is not None else 0.0
+            home.add(
+                "gpu_coverage", {"gpu_id": gpu, "minute": minute, "known_s": known, "unknown_s": 60.0 - known}
+            )
+            if value is None:
+                continue
+            for measure, level in (("gpu_util", value), ("power_w", 300.0)):
+                row = {"gpu_id": gpu, "minute": minute, "measure": measure, "known_s": 60.0, "n": 60}
+                home.add("gpu_minutes", {**row, "weighted_sum": 60.0 * level, "v_min": level, "v_max": level})
