@@ -288,6 +288,8 @@ def _perform(
         with Watched(bar, home, job):
             reply = ask_server(home, command, arguments, job)
     except NoServerError:
+        reply = None
+    if reply is None:
         return _perform_here(home, command, arguments, bar)
     if "error" in reply:
         raise Refused(reply["error"])
