@@ -43,6 +43,7 @@ def _zone(store: Store, said: dict[str, Any]) -> None:
         for item in fresh:
             seen.add(item.id)
             actions.add_card(_card(item))
+            retry[:] = [r for r in retry if r["nonce"] != item.nonce]
         if fresh:
             st.rerun()
         return
@@ -65,15 +66,17 @@ def _take_small(store: Store, files: list[Any], said: dict[str, Any]) -> None:
 
 
 def _card(item: uploader.Landed) -> Card:
-    upload_id = str(item.receipt["upload_id"]) if item.receipt else None
-    return Card(item.id, item.name, upload_id=upload_id, error=item.error, head=item.head)
+    if item.receipt is None:
+        return Card(item.id, item.name, error=item.error, head=item.head)
+    again = item.receipt.get("duplicate_of") is not None
+    return Card(item.id, item.name, upload_id=str(item.receipt["upload_id"]), again=again)
 
 
 def show_cards(store: Store) -> None:
     """Draw the cards of this session, newest first, each with what its runs still need for dollars."""
     for card in list(actions.cards()):
         if card.upload_id is not None:
-            show_card(store, card.upload_id, key=card.id, closable=True)
+            show_card(store, card.upload_id, key=card.id, closable=True, again=card.again)
             _still_needed(store, card)
         elif card.error is not None:
             picked = show_failure(card.name, card.error, card.head, key=card.id)

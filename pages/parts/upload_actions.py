@@ -43,6 +43,7 @@ class Card:
     upload_id: str | None = None
     error: dict[str, Any] | None = None
     head: str = ""
+    again: bool = False
 
 
 def cards() -> list[Card]:
@@ -86,7 +87,7 @@ def load(store: Store, card_id: str, stream: Any, name: str, choices: Choices) -
             receipt = ingest_file(store, stream, name, choices, progress)
         except UserError as error:
             return Card(card_id, name, error=error_dict(error))
-    return Card(card_id, name, upload_id=receipt.upload_id)
+    return Card(card_id, name, upload_id=receipt.upload_id, again=receipt.duplicate_of is not None)
 
 
 def undo(store: Store, upload_id: str, name: str) -> None:

@@ -17,8 +17,8 @@ from reports.uploads import original_url
 ASIDE_LIMIT = 500
 
 
-def show_card(store: Store, upload_id: str, *, key: str, closable: bool = False) -> None:
-    """Draw the card of an upload that is in the home; says so when it has been undone."""
+def show_card(store: Store, upload_id: str, *, key: str, closable: bool = False, again: bool = False) -> None:
+    """Draw the card of an upload; `again`: its bytes were in the home already."""
     with store.view() as view:
         found = queries.receipt_and_choices(view, upload_id)
         aside = queries.set_aside(view, upload_id, ASIDE_LIMIT)
@@ -28,6 +28,8 @@ def show_card(store: Store, upload_id: str, *, key: str, closable: bool = False)
     receipt, choices = Receipt.from_dict(found[0]), found[1]
     with st.container(border=True, key=f"card_{key}"):
         _head(receipt, choices, key, closable)
+        if again:
+            st.info("The home held these bytes already: nothing was stored twice.")
         st.markdown(_books(receipt))
         _found(receipt)
         _checks(receipt)
@@ -83,10 +85,6 @@ def _head(receipt: Receipt, choices: Mapping[str, Any], key: str, closable: bool
     st.caption(
         f"{md_escape(why)} ({sure}). {receipt.size_bytes / 1e6:,.2f} MB, {md_escape(receipt.encoding)}."
     )
-    if receipt.duplicate_of:
-        st.info(
-            "The home already holds these bytes: nothing was stored twice.", icon=":material/content_copy:"
-        )
 
 
 def _books(receipt: Receipt) -> str:

@@ -3,6 +3,7 @@ const instances = new WeakMap()
 const PARALLEL = 2
 const POLL_MS = 400
 const HEAD_BYTES = 4096
+const GONE = { kind: "Gone", what: "The file is no longer at hand", where: "", remedy: "Drop it again." }
 
 const randomId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), b => b.toString(16).padStart(2, "0")).join("")
@@ -68,7 +69,7 @@ class Zone {
   }
 
   add(files) {
-    for (const file of files) this.enqueue(file, {})
+    for (const file of files) this.enqueue(file, {}, null)
     this.pump()
   }
 
@@ -76,12 +77,12 @@ class Zone {
     const item = this.items.find(i => i.id === id)
     if (this.retried.has(nonce)) return
     this.retried.add(nonce)
-    if (item) this.enqueue(item.file, choices)
-    else this.report({ id: nonce, name: "", ok: false, error: { what: "The file is no longer at hand", where: "", remedy: "Drop it again." } })
+    if (item) this.enqueue(item.file, choices, nonce)
+    else this.report({ id: nonce, nonce, name: "A file", ok: false, error: GONE })
   }
 
-  enqueue(file, choices) {
-    const item = { id: randomId(), file, choices, state: "queued" }
+  enqueue(file, choices, nonce) {
+    const item = { id: randomId(), nonce, file, choices, state: "queued" }
     const row = document.createElement("div")
     row.className = "row"
     row.innerHTML =
@@ -179,7 +180,7 @@ class Zone {
     item.state = "over"
     item.row.remove()
     const error = status === 200 ? null : this.refusal(status, body)
-    const result = { id: item.id, name: item.file.name, size: item.file.size, ok: status === 200, error }
+    const result = { id: item.id, nonce: item.nonce, name: item.file.name, size: item.file.size, ok: status === 200, error }
     if (status === 200) result.receipt = body
     else if (status > 0) result.head = await item.file.slice(0, HEAD_BYTES).text().catch(() => "")
     this.report(result)

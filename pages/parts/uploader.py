@@ -47,6 +47,7 @@ class Landed:
     receipt: dict[str, Any] | None
     error: dict[str, Any] | None
     head: str = ""
+    nonce: str | None = None
 
 
 def served(store: Store) -> bool:
@@ -84,6 +85,7 @@ def _landed(item: dict[str, Any]) -> Landed:
         receipt=item.get("receipt"),
         error=item.get("error"),
         head=str(item.get("head", "")),
+        nonce=item.get("nonce"),
     )
 
 

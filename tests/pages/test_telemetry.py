@@ -131,6 +131,15 @@ def test_bad_input_gets_an_answer_with_the_file_and_a_remedy(
         assert view.rows("select count(*) from runs") == [(0,)]
 
 
+def test_the_same_bytes_twice_are_recognised(app: App, store: Store) -> None:
+    at = _upload(app, "run-a.jsonl", verl_log())
+    at.file_uploader[0].upload("copy.jsonl", verl_log())
+    at.run()
+    assert not at.exception
+    assert "nothing was stored twice" in _text(at)
+    _only_upload(store)
+
+
 def test_undo_and_bring_back(app: App, store: Store) -> None:
     at = _upload(app, "run-a.jsonl", verl_log())
     upload_id = _only_upload(store)
