@@ -11,26 +11,29 @@ from pages.parts.words import md_escape
 def show_templates() -> None:
     """One row a template: what it holds, the download, and its columns on request."""
     st.caption(
-        "For data that no reader knows. Any subset of the columns, in any order; the required ones are marked. "
-        "A column under one of its other names is taken as well. Stamps are UTC unless they carry an offset."
+        "For data that no reader knows. Any subset of the columns, in any order; the required ones are "
+        "marked. A column under one of its other names is taken as well. Stamps are UTC unless they carry "
+        "an offset."
     )
     for template in templates().values():
         with st.container(border=True, key=f"template_{template.name}"):
-            with st.container(
-                horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-            ):
-                st.markdown(f"**{md_escape(template.title)}** {md_escape(template.what)}", width="stretch")
-                st.download_button(
-                    "Template",
-                    template_csv(template.name),
-                    file_name=f"{template.name}.csv",
-                    mime="text/csv",
-                    key=f"download_{template.name}",
-                    icon=":material/download:",
-                    on_click="ignore",
-                )
+            _head(template)
             with st.expander(f"{len(template.names)} columns"):
                 _columns(template)
+
+
+def _head(template: Template) -> None:
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.markdown(f"**{md_escape(template.title)}** {md_escape(template.what)}", width="stretch")
+        st.download_button(
+            "Template",
+            template_csv(template.name),
+            file_name=f"{template.name}.csv",
+            mime="text/csv",
+            key=f"download_{template.name}",
+            icon=":material/download:",
+            on_click="ignore",
+        )
 
 
 def _columns(template: Template) -> None:
