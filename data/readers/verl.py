@@ -60,7 +60,9 @@ class Tables:
 
     def frames(self) -> dict[str, pd.DataFrame]:
         """The tables that hold rows, as frames."""
-        out = {"steps": pd.DataFrame(self.steps, columns=list(_STEP_COLUMNS)) if self.steps else None}
+        stamped = ["ts"] if any(row.get("ts") is not None for row in self.steps) else []
+        columns = [*_STEP_COLUMNS, *stamped]
+        out = {"steps": pd.DataFrame(self.steps, columns=columns) if self.steps else None}
         for name in ("step_phases", "evals"):
             rows = getattr(self, name)
             out[name] = pd.DataFrame(rows) if rows else None
