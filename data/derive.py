@@ -72,7 +72,7 @@ said AS (
     FROM ranked GROUP BY run, attempt
 ),
 step_sums AS (
-    SELECT run, attempt, sum(step_s) AS step_sum_s FROM (
+    SELECT run, attempt, fsum(step_s ORDER BY step) AS step_sum_s FROM (
         SELECT run, attempt, step, max(step_s) AS step_s FROM steps
         WHERE run IN (SELECT unnest($runs::VARCHAR[])) GROUP BY run, attempt, step
     ) GROUP BY run, attempt

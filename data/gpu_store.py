@@ -35,8 +35,8 @@ def add_samples(
     """Take over scratch parts (columns of `gpu_samples`) in the caller's transaction; rows added by table.
 
     A sample is its GPU and stamp. Of a stamp that is stored already the stored values stay and empty ones are
-    filled. Parts of a GPU that gets more samples are rewritten as one, because the seconds that a sample stands
-    for depend on its neighbours. A part without a committed row in `gpu_parts` is invisible and swept later.
+    filled. Parts of a GPU that gets more samples are rewritten as one, because the seconds that a sample
+    stands for depend on its neighbours. A part without a committed row in `gpu_parts` is invisible and swept later.
     """
     files = [f for f in files if number(con, f"SELECT count(*) FROM {_read([f])}")]
     if not files:

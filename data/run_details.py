@@ -132,8 +132,8 @@ def proposals(source: "Store | View", run: str) -> list[Suggestion]:
 
 
 _PROPOSALS = """
-SELECT p.field, arg_max(p.value, u.uploaded_at), arg_max(p.how, u.uploaded_at)
-FROM proposals p JOIN uploads u USING (upload_id) WHERE p.run = ? GROUP BY p.field ORDER BY p.field
+SELECT p.field, arg_max(p.value, s.seq), arg_max(p.how, s.seq)
+FROM proposals p JOIN run_sources s USING (upload_id, run) WHERE p.run = ? GROUP BY p.field ORDER BY p.field
 """
 
 
