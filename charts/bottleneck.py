@@ -162,8 +162,7 @@ def _dress(
     fig.update_yaxes(title_text=unit if pools == 1 else unit.split(" ")[-1])
     if dollars:
         fig.update_yaxes(tickprefix="$")
-    for note in fig.layout.annotations:
-        note.font = {"size": 12, "color": theme.palette(mode).quiet}
+    theme.name_panels(fig, mode)
 
 
 def if_free(result: Result, mode: Mode = "light") -> go.Figure:

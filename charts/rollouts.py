@@ -100,7 +100,7 @@ def lengths(result: Result, mode: Mode = "light") -> go.Figure:
 
 
 def _only(runs: Sequence[str]) -> str:
-    return theme.short(runs[0], 40) if len(runs) == 1 else ""
+    return theme.short(runs[0], 40) if len(runs) == 1 else "one panel a run"
 
 
 def _panels(runs: Sequence[str]) -> go.Figure:
@@ -113,8 +113,7 @@ def _panels(runs: Sequence[str]) -> go.Figure:
 def _finish(fig: go.Figure, panels: int, unit: str, mode: Mode) -> go.Figure:
     fig.update_xaxes(title_text="Step", row=panels, col=1)
     fig.update_yaxes(title_text=unit, rangemode="tozero", tickformat="~s")
-    for note in fig.layout.annotations:
-        note.font = {"size": 12, "color": theme.palette(mode).quiet}
+    theme.name_panels(fig, mode)
     return fig
 
 

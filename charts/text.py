@@ -9,7 +9,9 @@ _UNIT_WORDS = {
     "gpu_h": "GPU-hours",
     "gpu-h": "GPU-hours",
     "pp": "points",
-    "1/s": "per s",
+    "1/s": "per second",
+    "tok/s": "tokens/s",
+    "tok/s/gpu": "tokens/s/GPU",
     "count": "",
 }
 _PER_WORDS = {"pp": "point", "mtok": "million tokens", "gpu_h": "GPU-hour", "gpu-h": "GPU-hour"}
@@ -38,6 +40,13 @@ def quantity(value: float | None, unit: str) -> str:
         return money(value)
     word = _UNIT_WORDS.get(low, unit.strip().replace("_", " "))
     return f"{short_number(value)} {word}".strip()
+
+
+def split_unit(value: float | None, unit: str, longest: int = 2) -> tuple[str, str]:
+    """Return the number and a unit to stand apart; one of at most `longest` letters stays with the number."""
+    text = quantity(value, unit)
+    number, _, word = text.partition(" ")
+    return (text, "") if len(word) <= longest else (number, word)
 
 
 def unit_tail(unit: str) -> str:

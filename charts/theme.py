@@ -43,6 +43,7 @@ __all__ = [
     "escape",
     "fade",
     "mode_of",
+    "name_panels",
     "ordered_phases",
     "palette",
     "phase_colour",
@@ -116,18 +117,25 @@ def apply(
         title=_title(head, colours),
         margin={"l": 8, "r": 12, "t": top, "b": AXIS_PX + LEGEND_LINE_PX * rows},
         height=plot + top + AXIS_PX + LEGEND_LINE_PX * rows,
-        legend_y=-(AXIS_PX - 4) / plot,
+        legend_y=-AXIS_PX / plot,
         meta={"alt": " ".join(alt.split()), "table": table, "mode": mode},
     )
     axis = {"gridcolor": colours.grid, "linecolor": colours.axis, "zerolinecolor": colours.axis}
     axis |= {"tickcolor": colours.axis, "automargin": True, "title": {"font": {"color": colours.quiet}}}
-    fig.update_xaxes(**axis, zeroline=False)
+    fig.update_xaxes(**axis, zeroline=False, title_standoff=6)
     fig.update_yaxes(**axis)
     if x is not None:
         fig.update_xaxes(title_text=x)
     if y is not None:
         fig.update_yaxes(title_text=y)
     return fig
+
+
+def name_panels(fig: go.Figure, mode: Mode) -> None:
+    """Set the titles of subplots small, quiet and flush left."""
+    style = {"size": 12, "color": palette(mode).quiet}
+    for note in fig.layout.annotations:
+        note.update(x=0, xanchor="left", font=style)
 
 
 def empty(reason: str, *, title: str, table: str, mode: Mode = "light", height: int = 220) -> go.Figure:

@@ -56,8 +56,7 @@ def unit_costs(result: Result, mode: Mode = "light") -> go.Figure:
         showgrid=False,
         zeroline=False,
     )
-    for note in fig.layout.annotations:
-        note.update(x=0, xanchor="left", xref="paper", font={"size": 12, "color": theme.palette(mode).quiet})
+    theme.name_panels(fig, mode)
     return fig
 
 

@@ -109,7 +109,7 @@ def heat(result: Result, mode: Mode = "light") -> go.Figure:
         fig,
         title=title,
         subtitle=f"time-weighted means of {minutes} min; a gap has no sample",
-        alt=f"Heat map of {label}, {len(rows)} rows; the least mean is {100 * frame['value'].min():.3g} percent.",
+        alt=f"Heat map of {label}, {len(rows)} rows; least mean {100 * frame['value'].min():.3g} percent.",
         table="heat",
         mode=mode,
         x="Time (UTC)",

@@ -6,13 +6,14 @@ from charts import ledger as ledger_charts
 from pages.parts.assumptions import show_how
 from pages.parts.compute import compute_or_stop
 from pages.parts.download import show_chart
-from pages.parts.frame import show_head
+from pages.parts.frame import show_head, stop_when_empty
 from pages.parts.ledgertable import controls, matching, phase_order, prepare, show_comparison, show_ledger
 from pages.parts.state import current
 from pages.parts.tables import show_table
 
 state = current()
 result = compute_or_stop("ledger")
+stop_when_empty("Overview", result)
 show_head("Overview", [result], ["spend", "gain", "usd_per_point", "goodput"])
 
 st.subheader("Ledger", anchor=False)

@@ -1,5 +1,6 @@
 """Downloads: CSV of exactly what is drawn, safe to open in a spreadsheet; PNG through the chart's own bar."""
 
+import html
 import re
 from typing import Any
 
@@ -8,6 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from charts.theme import PLOTLY_CONFIG
+from pages.parts.words import md_escape
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
@@ -50,7 +52,13 @@ def csv_button(frame: pd.DataFrame, file_name: str, *, key: str, label: str = "C
 
 
 def show_chart(fig: go.Figure, key: str) -> None:
-    """Draw a figure with its alternative text; the camera button saves it as PNG under its own name."""
+    """Draw a figure with its alternative text; the camera button saves it as PNG under its own name.
+
+    A figure without data is its title and the reason, in words and in less room.
+    """
+    if not fig.data:
+        _show_reason(fig)
+        return
     name = re.sub(r"[^a-z0-9]+", "-", key.lower()).strip("-")
     image = {**PLOTLY_CONFIG["toImageButtonOptions"], "filename": name}
     st.plotly_chart(
@@ -60,3 +68,11 @@ def show_chart(fig: go.Figure, key: str) -> None:
         config={**PLOTLY_CONFIG, "toImageButtonOptions": image},
         alt=str((fig.layout.meta or {}).get("alt", "")) or None,
     )
+
+
+def _show_reason(fig: go.Figure) -> None:
+    title = html.unescape(re.sub(r"<[^>]+>", " ", str(fig.layout.title.text or "")))
+    reason = " ".join(html.unescape(str(a.text).replace("<br>", " ")) for a in fig.layout.annotations)
+    with st.container(border=True, gap="xxsmall"):
+        st.markdown(f"**{md_escape(' '.join(title.split()))}**")
+        st.caption(md_escape(reason))

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 import streamlit as st
 
 from analysis.result import Figure, Result
-from charts.text import interval, quantity, unit_tail
+from charts.text import interval, split_unit, unit_tail
 from pages.parts.words import md_escape
+
+ROOMY = 7
 
 
 def show_figures(result: Result, names: Sequence[str] | None = None, columns: int = 4) -> None:
@@ -15,23 +17,32 @@ def show_figures(result: Result, names: Sequence[str] | None = None, columns: in
     chosen = [known[n] for n in names if n in known] if names else list(result.headline)
     if not chosen:
         return
-    grid = st.grid(min(columns, len(chosen)), min_column_width=150, key=f"figures_{result.analysis}")
+    longest = max((len(_value(f)) for f in chosen if f.value is not None), default=0)
+    width = 150 if longest <= ROOMY else 200
+    grid = st.grid(
+        min(columns, len(chosen)), min_column_width=width, border=True, key=f"figures_{result.analysis}"
+    )
     for figure in chosen:
-        with grid.cell(), st.container(border=True, height="stretch", gap="xxsmall"):
+        with grid.cell(), st.container(gap="xxsmall"):
             _card(figure)
+
+
+def _value(figure: Figure) -> str:
+    """The number as it stands on a card: short units beside it, long ones go below."""
+    return split_unit(figure.value, figure.unit)[0]
 
 
 def _card(figure: Figure) -> None:
     label = md_escape(figure.label or figure.name)
-    tip = _tooltip(figure)
+    st.markdown(f":small[{label}]", help=md_escape(figure.formula) if figure.formula else None)
     if figure.value is None:
-        st.markdown(f":small[{label}]", help=tip)
         st.markdown("**Not known**")
         reason = figure.missing or "the data on hand does not say"
         st.caption(md_escape(reason[:1].upper() + reason[1:].rstrip(".") + "."))
         return
-    st.metric(label, md_escape(quantity(figure.value, figure.unit)), help=tip)
-    notes = [unit_tail(figure.unit), interval(figure)]
+    number, unit = split_unit(figure.value, figure.unit)
+    st.metric(label, md_escape(number), label_visibility="collapsed")
+    notes = [unit or unit_tail(figure.unit), interval(figure)]
     if figure.n is not None:
         notes.append(f"n = {figure.n:,}")
     if figure.boundary:
@@ -39,7 +50,3 @@ def _card(figure: Figure) -> None:
     text = " · ".join(n for n in notes if n)
     if text:
         st.caption(md_escape(text))
-
-
-def _tooltip(figure: Figure) -> str | None:
-    return md_escape(figure.formula) if figure.formula else None

@@ -15,19 +15,22 @@ from pages.parts.state import current
 NOTHING = {"empty_home", "no_match"}
 
 
+def stop_when_empty(title: str, result: Result) -> None:
+    """End the page with its title, the reason and the next click when there is no run to show."""
+    if is_nothing(result):
+        st.title(title, anchor=False)
+        show_empty(current().store, result.answer, result.analysis)
+        st.stop()
+
+
 def show_head(title: str, results: Sequence[Result], figures: Sequence[str] | None = None) -> None:
-    """Draw the head of a page; the first result carries the answer. Stops the page when there is no run."""
-    first = results[0]
+    """Draw the head of a page; the first result carries the answer, all go into a shared report."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.title(title, anchor=False, width="content")
-        if not is_nothing(first):
-            share_bar(list(results), title)
-    if is_nothing(first):
-        show_empty(current().store, first.answer, first.analysis)
-        st.stop()
-    show_answer(first)
-    show_figures(first, figures)
-    show_warnings(first)
+        share_bar(list(results), title)
+    show_answer(results[0])
+    show_figures(results[0], figures)
+    show_warnings(results[0])
 
 
 def is_nothing(result: Result) -> bool:

@@ -1,0 +1,52 @@
+"""GPU utilisation: what the GPUs did while they were paid for, by a named measure, weighted by time."""
+
+import streamlit as st
+
+from analysis.measures import MEASURES
+from charts import utilisation as charts
+from pages.parts.assumptions import show_how
+from pages.parts.choose import dropdown
+from pages.parts.compute import compute_or_stop
+from pages.parts.download import show_chart
+from pages.parts.frame import show_head, stop_when_empty
+from pages.parts.state import current
+from pages.parts.tables import show_table
+from pages.parts.words import md_escape
+
+state = current()
+head = st.container()
+first = compute_or_stop("utilisation")
+stop_when_empty("GPU utilisation", first)
+recorded = set(first.tables["measures"]["measure"])
+options = sorted(MEASURES, key=lambda m: (m not in recorded, list(MEASURES).index(m)))
+
+
+def name(measure: str) -> str:
+    """Name a measure and say when no file holds it."""
+    return MEASURES[measure].label + ("" if measure in recorded else " (not recorded)")
+
+
+picker = st.container(key="utilisation_controls")
+with picker:
+    measure = dropdown("ut_measure", "Measure", options, "gpu_util", name, width=420)
+    st.caption(
+        f"**Proves** that {md_escape(MEASURES[measure].proves)}.  \n"
+        f"**Does not prove** {md_escape(MEASURES[measure].not_proves)}."
+    )
+result = compute_or_stop("utilisation", {"measure": measure})
+with head:
+    show_head(
+        "GPU utilisation",
+        [result],
+        ["utilisation", "coverage", "coverage_of_allocated", "mean_power", "energy"],
+    )
+
+show_chart(charts.ladder(result, state.theme), key="utilisation-ladder")
+show_chart(charts.heat(result, state.theme), key="utilisation-heat")
+show_chart(charts.timeline(result, state.theme), key="utilisation-timeline")
+
+st.subheader("Tables", anchor=False)
+show_table(result, "gpus", title="GPUs: mean of the measure, bounds and coverage")
+show_table(result, "measures", title="What was recorded, and what it proves")
+show_table(result, "ladder", title="Ladder")
+show_how([result], "utilisation")
