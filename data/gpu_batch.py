@@ -1,7 +1,7 @@
 """GPU rows of a file -> Parquet part, GPUs and canonical facts, the same for every sampler format."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
 
@@ -24,8 +24,19 @@ class GpuFile:
     has_time: bool
 
 
-def build(file: GpuFile, batch: Batch, source: Source, choices: Choices, scratch: Path) -> None:
-    """Fill tables, parts, facts and counts of `batch`; `batch.records` and `set_aside` are already there."""
+def build(
+    file: GpuFile,
+    batch: Batch,
+    source: Source,
+    choices: Choices,
+    scratch: Path,
+    own_zone: str | None = None,
+) -> None:
+    """Fill tables, parts, facts and counts of `batch`; `batch.records` and `set_aside` are already there.
+
+    `own_zone`: the zone that the format itself defines for stamps without an offset.
+    """
+    choices = replace(choices, timezone=choices.timezone or own_zone)
     rows, con = file.rows, file.rows.con
     ids = _gpu_ids(rows.gpus, source, choices)
     _row_facts(file, batch.facts, ids)
@@ -66,7 +77,7 @@ def _gpu_ids(gpus: Sequence[GpuIdentity], source: Source, choices: Choices) -> d
     for one in gpus:
         if one.label or not some_named:
             place = one.host or choices.host or stem
-            ids.setdefault(one.gpu, one.uuid or f"{place}:{one.index or one.bus or 0}")
+            ids.setdefault(one.gpu, one.gpu_id or one.uuid or f"{place}:{one.index or one.bus or 0}")
     return ids
 
 
@@ -150,12 +161,15 @@ def _gpus_table(file: GpuFile, ids: Mapping[int, str], choices: Choices) -> pd.D
                 "uuid": first[gpu].uuid,
                 "gpu_index": _whole(first[gpu].index),
                 "model": first[gpu].model,
-                "platform": choices.platform,
-                "run": choices.run,
+                "platform": choices.platform or first[gpu].platform,
+                "run": choices.run or first[gpu].run,
+                "attempt": _whole(first[gpu].attempt),
+                "pool": first[gpu].pool,
+                "role": first[gpu].role,
             }
             for gpu, gpu_id in ids.items()
         ]
-    ).astype({"gpu_index": "Int64"})
+    ).astype({"gpu_index": "Int64", "attempt": "Int64"})
 
 
 def _whole(text: str | None) -> int | None:

@@ -23,7 +23,7 @@ USUAL_MISSING = ("", "N/A", "[N/A]", "[Not Supported]", "[Unknown Error]", "ERR!
 class GpuColumns:
     """Which column of the file (counted from 0) is what.
 
-    `identity`: uuid, index, bus, model, host. `units`: unit of each number column, for cells that name none.
+    `identity`: fields of GpuIdentity. `units`: unit of each number column, for cells that name none.
     `binary_mb`: MB means MiB, as GPU utilities write it.
     """
 
@@ -39,16 +39,22 @@ class GpuIdentity:
 
     gpu: int
     rows: int
+    gpu_id: str | None = None
     host: str | None = None
     uuid: str | None = None
     index: str | None = None
     bus: str | None = None
     model: str | None = None
+    platform: str | None = None
+    run: str | None = None
+    attempt: str | None = None
+    pool: str | None = None
+    role: str | None = None
 
     @property
     def label(self) -> str | None:
         """How the file names this GPU, shortest name first."""
-        return self.index or self.uuid or self.bus
+        return self.index or self.uuid or self.bus or self.gpu_id
 
 
 @dataclass
@@ -256,9 +262,9 @@ def _identify(con: duckdb.DuckDBPyConnection, columns: GpuColumns) -> list[GpuId
 
 
 def _deciding(identities: Sequence[GpuIdentity]) -> list[str]:
-    """Columns that tell GPUs apart: host, and uuid, else index, else bus id; several where one has holes."""
+    """Columns that tell GPUs apart: host, and id, else uuid, index, bus id; several where one has holes."""
     found = ["host"] if any(one.host for one in identities) else []
-    for name in ("uuid", "index", "bus"):
+    for name in ("gpu_id", "uuid", "index", "bus"):
         values = [getattr(one, name) for one in identities]
         if any(values):
             found.append(name)

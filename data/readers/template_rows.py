@@ -1,0 +1,155 @@
+"""Cells of our own templates -> typed values, or the sentence that says why not."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
+
+from data.csvio import TEXT_LIMIT, CsvLayout, CsvRow
+from data.readers.base import SetAside
+from data.readers.template_specs import CHOICES, NEVER_NEGATIVE, Template
+from data.tables import Column
+from data.timezones import parse_stamp, to_utc
+from data.values import column_decimal, is_missing, parse_number, unit_of_header
+
+Cell = str | float | int | bool | datetime | None
+Row = dict[str, Cell]
+
+_TRUE = frozenset({"true", "yes", "y", "t", "1", "1.0", "pass", "passed", "ok"})
+_FALSE = frozenset({"false", "no", "n", "f", "0", "0.0", "fail", "failed"})
+_UNITS = {"ratio": "ratio", "s": "s", "B": "B", "W": "W", "J": "J", "MHz": "MHz", "degC": "C"}
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Which column of the file (from 0) is which column of the template; the other columns stay unmapped."""
+
+    by_index: Mapping[int, Column]
+    units: Mapping[int, str | None]
+    other: tuple[int, ...]
+
+    def has(self, name: str) -> bool:
+        """Whether the file has that column."""
+        return any(column.name == name for column in self.by_index.values())
+
+
+def match_header(template: Template, header: Sequence[str], choices: Mapping[str, str]) -> Fields:
+    """Map a header: what a person chose, then exact names, then other names; the first column wins."""
+    columns = template.columns()
+    aliases = {a.casefold(): name for name, c in reversed(columns.items()) for a in c.aliases}
+    found: dict[int, str] = {}
+    rules: tuple[Callable[[str], str | None], ...] = (
+        lambda text: choices.get(text),
+        lambda text: _bare(text) if _bare(text) in columns else None,
+        lambda text: aliases.get(text.casefold()) or aliases.get(_bare(text)),
+    )
+    for rule in rules:
+        for i, text in enumerate(header):
+            name = rule(text)
+            if text and i not in found and name in columns and name not in found.values():
+                found[i] = name
+    by_index = {i: columns[name] for i, name in sorted(found.items())}
+    units = {i: unit_of_header(header[i]) or _UNITS.get(c.unit) for i, c in by_index.items()}
+    other = tuple(i for i, text in enumerate(header) if text and i not in found)
+    return Fields(by_index, units, other)
+
+
+def _bare(text: str) -> str:
+    unit = unit_of_header(text)
+    return (text[: text.rindex(unit) - 1] if unit else text).strip().casefold()
+
+
+@dataclass
+class RowParser:
+    """Parse rows one by one; `bad` collects cells that were set aside while their row stays."""
+
+    layout: CsvLayout
+    fields: Fields
+    zone: tzinfo | None
+    bad: list[SetAside] = field(default_factory=list)
+    missing: int = 0
+    _decimals: dict[int, str | None] = field(default_factory=dict)
+    _numbers: dict[tuple[int, str], tuple[float | None, str]] = field(default_factory=dict)
+
+    def learn(self, sample: Sequence[CsvRow]) -> None:
+        """Find the decimal mark of each column from its first cells."""
+        for i in (*self.fields.by_index, *self.fields.other):
+            self._decimals[i] = column_decimal(row.cells[i] for row in sample if i < len(row.cells))
+
+    def parse(self, row: CsvRow) -> Row | SetAside:
+        """Values by column name (None: missing), or the whole record set aside."""
+        values: Row = {}
+        bad: list[SetAside] = []
+        self.missing += sum(1 for text in row.cells if is_missing(text))
+        for i, column in self.fields.by_index.items():
+            text = row.cells[i] if i < len(row.cells) else None
+            if is_missing(text):
+                values[column.name] = None
+                continue
+            value, reason = self._cell(i, column, str(text).strip())
+            values[column.name] = value
+            if reason:
+                bad.append(SetAside(row.line, reason, str(text)[:TEXT_LIMIT], self.layout.header[i]))
+        reason = self._fatal(values, bad)
+        if reason:
+            return SetAside(row.line, reason, self.layout.delimiter.join(row.cells)[:TEXT_LIMIT])
+        self.bad += bad
+        return values
+
+    def _fatal(self, values: Row, bad: Sequence[SetAside]) -> str:
+        reasons = {one.column: one.reason for one in bad}
+        for i, column in self.fields.by_index.items():
+            if column.required and values[column.name] is None:
+                why = reasons.get(self.layout.header[i])
+                return f"'{self.layout.header[i]}': {why}" if why else f"'{self.layout.header[i]}' is empty"
+        return ""
+
+    def _cell(self, i: int, column: Column, text: str) -> tuple[Cell, str]:
+        if column.type == "VARCHAR":
+            return _word(column.name, text)
+        if column.type == "TIMESTAMP":
+            return self._stamp(text)
+        if column.type == "BOOLEAN":
+            return _boolean(text)
+        if column.name == "passed" and text.casefold() in _TRUE | _FALSE:
+            return (1.0 if text.casefold() in _TRUE else 0.0), ""
+        number, reason = self.number(i, text, self.fields.units[i])
+        if number is None:
+            return None, reason
+        if number < 0 and column.unit in NEVER_NEGATIVE:
+            return None, "a negative amount"
+        if column.type in ("BIGINT", "INTEGER"):
+            return (int(number), "") if number.is_integer() else (None, "not a whole number")
+        return number, ""
+
+    def number(self, i: int, text: str, unit: str | None = None) -> tuple[float | None, str]:
+        """(number in base units, reason when it is none) of a cell; equal texts are parsed once."""
+        key = (i, text)
+        if key not in self._numbers:
+            if len(self._numbers) > 200_000:
+                self._numbers.clear()
+            value = parse_number(text, unit, self._decimals.get(i))
+            self._numbers[key] = (value.number, value.reason)
+        return self._numbers[key]
+
+    def _stamp(self, text: str) -> tuple[Cell, str]:
+        stamp = parse_stamp(text)
+        if stamp is None:
+            return None, "not a time (write 2026-01-31T08:00:00Z)"
+        if stamp.offset is None and self.zone is not None:
+            return to_utc(stamp.at, self.zone), ""
+        return stamp.at, ""
+
+
+def _word(name: str, text: str) -> tuple[Cell, str]:
+    allowed = CHOICES.get(name)
+    if allowed is None:
+        return text, ""
+    word = text.casefold().replace(" ", "_").replace("-", "_")
+    return (word, "") if word in allowed else (None, f"not one of {', '.join(allowed)}")
+
+
+def _boolean(text: str) -> tuple[Cell, str]:
+    word = text.casefold()
+    if word in _TRUE:
+        return True, ""
+    return (False, "") if word in _FALSE else (None, "neither true nor false")
