@@ -9,7 +9,8 @@ import pandas as pd
 
 from data.merge import merge
 
-COLOCATED = "all"
+EVERY_ATTEMPT = 0
+"""Attempt of an allocation in a file that names neither attempts nor times: it holds for each of them."""
 
 
 def derive(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> None:
@@ -126,6 +127,10 @@ def _allocations(con: duckdb.DuckDBPyConnection, runs: list[str]) -> None:
     for attempt in attempts:
         key = (attempt["run"], attempt["attempt"])
         mine = [row for row in said if (row["run"], row["attempt"]) == key]
+        own = {row["pool"] for row in mine}
+        mine += [
+            r for r in said if (r["run"], r["attempt"]) == (key[0], EVERY_ATTEMPT) and r["pool"] not in own
+        ]
         details, origin = settings.get(attempt["run"], ({}, ""))
         rows += [_timed(row, attempt) for row in _of_attempt(mine, details, origin)]
     if rows:

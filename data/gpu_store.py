@@ -36,7 +36,8 @@ def add_samples(
 
     A sample is its GPU and stamp. Of a stamp that is stored already the stored values stay and empty ones are
     filled. Parts of a GPU that gets more samples are rewritten as one, because the seconds that a sample
-    stands for depend on its neighbours. A part without a committed row in `gpu_parts` is invisible and swept later.
+    stands for depend on its neighbours. A part without a committed row in `gpu_parts` is invisible and swept
+    later.
     """
     files = [f for f in files if number(con, f"SELECT count(*) FROM {_read([f])}")]
     if not files:

@@ -29,6 +29,8 @@ RUN_TABLES = (
 )
 """Tables whose rows may name a run; all but the first seven may leave it empty."""
 
+BY_STEP = frozenset({"step_phases", "length_hist", "evals", "checkpoints"})
+
 Local = tuple[str, int]
 
 
@@ -69,8 +71,11 @@ def identify(con: duckdb.DuckDBPyConnection, batch: Batch, name: str, choices: C
     return found
 
 
-def apply(batch: Batch, identity: Identity, choices: Choices) -> None:
-    """Rewrite the keys `run` and `attempt` in every table of the batch."""
+def apply(con: duckdb.DuckDBPyConnection, batch: Batch, identity: Identity, choices: Choices) -> None:
+    """Rewrite the keys `run` and `attempt` in every table of the batch.
+
+    Rows of a file that has no step rows and names no attempts go to the last attempt that holds their step.
+    """
     for table, frame in batch.tables.items():
         if table == "gpus" and choices.run:
             batch.tables[table] = frame.assign(run=choices.run)
@@ -79,6 +84,9 @@ def apply(batch: Batch, identity: Identity, choices: Choices) -> None:
             if "resumed_from_attempt" in frame:
                 parents = _attempt_numbers(frame, "resumed_from_attempt", identity)
                 batch.tables[table] = batch.tables[table].assign(resumed_from_attempt=parents)
+    if not identity.explicit and "steps" not in batch.tables and "metric_raw" not in batch.tables:
+        for table in BY_STEP & set(batch.tables):
+            batch.tables[table] = _attempt_by_step(con, batch.tables[table])
     batch.proposals = [
         type(p)(identity.runs.get(p.run, p.run), p.field, p.value, p.how) for p in batch.proposals
     ]
@@ -197,6 +205,22 @@ def _renamed(frame: pd.DataFrame, identity: Identity) -> pd.DataFrame:
     return frame.assign(
         run=_mapped(frame["run"], identity.runs), attempt=_attempt_numbers(frame, "attempt", identity)
     )
+
+
+def _attempt_by_step(con: duckdb.DuckDBPyConnection, frame: pd.DataFrame) -> pd.DataFrame:
+    if not {"run", "attempt", "step"} <= set(frame.columns):
+        return frame
+    held = con.execute(
+        "SELECT run, step, max(attempt) AS held FROM steps "
+        "WHERE run IN (SELECT unnest(?::VARCHAR[])) GROUP BY ALL",
+        [[str(r) for r in frame["run"].dropna().unique()]],
+    ).fetchall()
+    known = {(run, step): attempt for run, step, attempt in held}
+    numbers = [
+        known.get((run, None if pd.isna(step) else int(step)), attempt)
+        for run, step, attempt in zip(frame["run"], frame["step"], frame["attempt"], strict=True)
+    ]
+    return frame.assign(attempt=pd.Series(numbers, index=frame.index, dtype="Int64"))
 
 
 def _attempt_numbers(frame: pd.DataFrame, column: str, identity: Identity) -> pd.Series:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from data.attempt_match import incoming
 from data.checkpoints import name_checkpoints
-from data.derive import derive
+from data.derive import EVERY_ATTEMPT, derive
 from data.gpu_store import add_samples
 from data.identity import Identity, apply, identify
 from data.merge import Policy, merge
@@ -54,7 +54,7 @@ def write(
     with incoming(con, batch):
         identity = identify(con, batch, upload.source.name, choices)
     last_steps = _last_steps(batch)
-    apply(batch, identity, choices)
+    apply(con, batch, identity, choices)
     name_checkpoints(con, batch)
     stamp = {"upload_id": receipt.upload_id, "seq": seq}
     runs = _runs(identity, choices)
@@ -183,6 +183,9 @@ def _sources(
     allocations = batch.tables.get("allocations")
     if allocations is not None:
         kept = allocations.drop(columns=["source"], errors="ignore")
+        if not identity.explicit:
+            timed = kept.reindex(columns=["started_at", "ended_at", "seconds"]).notna().any(axis=1)
+            kept = kept.assign(attempt=kept["attempt"].where(timed, EVERY_ATTEMPT))
         merge(con, "allocation_sources", kept.assign(**stamp), "replace")
 
 
