@@ -1,4 +1,4 @@
-"""Made-up verl logs that show the quirks of real ones; every number is chosen, so that sums can be done by hand."""
+"""Made-up verl logs with the quirks of real ones; numbers are chosen so that sums can be done by hand."""
 
 import json
 from collections.abc import Mapping

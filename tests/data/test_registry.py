@@ -1,0 +1,213 @@
+"""Which reader gets a file, and what the refusal says when none does."""
+
+import random
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from data.errors import UnreadableFileError, UserError
+from data.readers import REGISTRY, AmbiguousFormatError, choose, registry, sniff_all
+from data.readers.base import Batch, Choices, Progress, Reader, Sniff, Source, no_progress
+from data.readers.foreign import describe, recognise
+from data.readers.keymap import find_rule, load_keymap, parse_eval_key, rules_for
+from data.readers.llm_guess import guess_llm
+from tests.data.verl_files import config_lines, jsonl, line, spooled, values
+
+CHART = '"Step","r - a","r - a__MIN","r - a__MAX"\n"1","2","2","2"\n'
+SMI = "timestamp, index, name, utilization.gpu [%], memory.used [MiB]\n"
+SMI += "2026/01/03 15:36:53.507, 0, NVIDIA H100, 1 %, 1129 MiB\n"
+OURS = {
+    "wandb_chart_export": CHART,
+    "verl_console": "starting\n" + line(1, values(1)) + "\n",
+    "verl_file_logger_jsonl": jsonl({1: values(1)}),
+    "nvidia_smi_query_csv": SMI,
+}
+FOREIGN = {
+    "nemo_rl_console": "📊 Training Results:\n  • Loss: 0.1\n  • Total step time: 35.70s\n  • policy_training: 10.97s\n",
+    "trl_trainer_state": '{\n  "log_history": [\n    {"loss": 0.1, "reward": 0.2, "step": 1}\n  ]\n}\n',
+    "trl_console": "{'loss': 0.07, 'grad_norm': 4.5, 'learning_rate': 9e-06, 'reward': 1.75}\n",
+    "prime_rl_metrics_jsonl": '{"step": 1, "time": 1.7e9, "time/forward_backward": 8.1}\n',
+    "tinker_metrics_jsonl_rl": '{"step": 0, "env/all/total_episodes": 400, "env/all/reward/total": 0.6}\n',
+    "sft_metrics_jsonl": '{"step": 0, "learning_rate": 0.001, "num_tokens": 3446, "train_mean_nll": 1.79}\n',
+    "verl_sft_console": "step:1 - train/loss:1.25 - train/lr(1e-3):0.01\nstep:2 - train/loss:1.2\n",
+    "http_metrics_jsonl": '{"ts": 1.7e9, "path": "/v1/chat", "status": 200, "latency_ms": 812.5}\n',
+    "http_access_log": '10.0.0.1 - - [10/Oct/2025:13:55:36 +0000] "GET /v1/models HTTP/1.1" 200 2326\n',
+    "prometheus_text": '# HELP DCGM_FI_DEV_GPU_UTIL GPU utilization\nDCGM_FI_DEV_GPU_UTIL{gpu="0"} 97\n',
+    "focus_csv": '"AvailabilityZone","BilledCost","ChargePeriodEnd","ChargePeriodStart"\n"a",1,2,3\n',
+    "sacct_parsable2": "JobID|JobName|State|Elapsed|AllocTRES\n12|rl|COMPLETED|01:00:00|gres/gpu=8\n",
+    "dcgmi_dmon": "#Entity   GRACT        TENSO\nID\nGPU 0     0.170        0.121\n",
+    "html_page": "<!DOCTYPE html>\n<html><title>Sign in</title></html>\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_each_format_goes_to_its_reader(name: str, tmp_path: Path) -> None:
+    source = spooled(OURS[name], tmp_path, "upload.txt")
+    assert choose(source, Choices()).format == name
+    best, rest = sniff_all(source)[0], sniff_all(source)[1:]
+    assert best[1].confidence >= 0.7
+    assert all(sniff.confidence < 0.3 for _, sniff in rest)
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_known_formats_without_a_reader_are_named(name: str, tmp_path: Path) -> None:
+    source = spooled(FOREIGN[name], tmp_path, "upload.txt")
+    with pytest.raises(UnreadableFileError) as caught:
+        choose(source, Choices())
+    assert name in caught.value.what
+    assert caught.value.where == "upload.txt"
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize("name", [*FOREIGN])
+def test_no_reader_claims_a_foreign_file(name: str, tmp_path: Path) -> None:
+    source = spooled(FOREIGN[name], tmp_path, "metrics.jsonl")
+    assert all(sniff.confidence < 0.5 for _, sniff in sniff_all(source))
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_our_formats_are_not_foreign(name: str) -> None:
+    assert recognise(OURS[name]) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ('{"alpha": 1, "beta": 2}\n', "JSON with the keys alpha, beta"),
+        (
+            "a,b,c,d,e,f,g\n1,2,3,4,5,6,7\n",
+            "a table (comma-separated) with the columns a, b, c, d, e, f and 1 more",
+        ),
+        ("a\tb\tc\n1\t2\t3\n", "a table (tab-separated)"),
+        ("[1, 2]\n", "a JSON list"),
+        ("17\n", "a single JSON value"),
+        ("Dear all\n", "text that begins with 'Dear all'"),
+    ],
+)
+def test_an_unknown_file_is_described(text: str, seen: str, tmp_path: Path) -> None:
+    assert describe(text).startswith(seen)
+    with pytest.raises(UnreadableFileError, match="no reader knows") as caught:
+        choose(spooled(text, tmp_path), Choices())
+    assert all(reader.title in caught.value.remedy for reader in REGISTRY)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_noise_is_refused_from_the_head_alone(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    alphabet = [
+        "abcdefghij ,;:|-{}[]\"'/0123456789\n",
+        "\n\r\t,01",
+        'stepStep: -,"\n',
+        "".join(map(chr, range(32, 700))),
+    ][seed % 4]
+    head = "".join(rng.choices(alphabet, k=60_000))
+    source = spooled(head, tmp_path)
+    unreachable = replace(source, path=tmp_path / "gone", original=tmp_path / "gone", size_bytes=300_000_000)
+    with pytest.raises(UserError) as caught:
+        choose(unreachable, Choices())
+    assert not isinstance(caught.value, AmbiguousFormatError)
+
+
+class _Fake:
+    def __init__(self, name: str, confidence: float) -> None:
+        self.format, self.title, self._confidence = name, name.upper(), confidence
+
+    def sniff(self, source: Source) -> Sniff:
+        return Sniff(self._confidence, f"because of {self.format}")
+
+    def read(
+        self, source: Source, choices: Choices, scratch: Path, progress: Progress = no_progress
+    ) -> Batch:
+        return Batch(self.format)
+
+
+def _among(monkeypatch: pytest.MonkeyPatch, *confidences: float) -> Reader | AmbiguousFormatError:
+    readers = tuple(_Fake(f"f{i}", confidence) for i, confidence in enumerate(confidences))
+    monkeypatch.setattr(registry, "REGISTRY", readers)
+    with tempfile.TemporaryDirectory() as folder:
+        source = spooled("\x1b[31mfirst\x1b[0m\nsecond\n", Path(folder), "what.txt")
+        try:
+            return choose(source, Choices())
+        except AmbiguousFormatError as error:
+            return error
+
+
+@pytest.mark.parametrize(
+    ("confidences", "expected"),
+    [
+        ((0.9, 0.3), "f0"), ((0.3, 0.9), "f1"), ((0.51, 0.0), "f0"), ((0.9, 0.8), ["f0", "f1"]),
+        ((0.8, 0.9, 0.1), ["f1", "f0"]), ((0.4, 0.0), ["f0"]), ((0.49, 0.25, 0.19), ["f0", "f1"]),
+    ],
+)  # fmt: skip
+def test_doubt_is_asked_about(
+    confidences: tuple[float, ...], expected: str | list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = _among(monkeypatch, *confidences)
+    if isinstance(expected, str):
+        assert not isinstance(found, AmbiguousFormatError)
+        assert found.format == expected
+        return
+    assert isinstance(found, AmbiguousFormatError)
+    assert [c.format for c in found.candidates] == expected
+    assert all(c.why and c.title for c in found.candidates)
+    assert found.preview == ["first", "second"]
+
+
+def test_a_named_format_is_obeyed_and_an_unknown_one_refused(tmp_path: Path) -> None:
+    source = spooled("anything\n", tmp_path)
+    assert choose(source, Choices(format="verl_console")).format == "verl_console"
+    with pytest.raises(UserError, match="no format 'excel'") as caught:
+        choose(source, Choices(format="excel"))
+    assert "verl_console" in caught.value.remedy
+
+
+def test_a_log_that_has_not_stepped_yet_is_still_recognised(tmp_path: Path) -> None:
+    assert choose(spooled("\n".join(config_lines()) + "\n", tmp_path), Choices()).format == "verl_console"
+
+
+def test_formats_and_titles_are_unique() -> None:
+    assert len({r.format for r in REGISTRY}) == len({r.title for r in REGISTRY}) == len(REGISTRY)
+
+
+@pytest.mark.parametrize(
+    ("key", "parts"),
+    [
+        ("val-core/openai/gsm8k/acc/mean@1", ("openai/gsm8k", "acc", 1)),
+        ("val-core/aime/acc/mean_at_32", ("aime", "acc", 32)),
+        ("val-core/aime/acc/best@4/mean", ("aime", "acc_best", 4)),
+        ("val-core/aime/acc/maj@4/mean", ("aime", "acc_maj", 4)),
+        ("val/test_score/openai/gsm8k", ("openai/gsm8k", "test_score", None)),
+        ("val-core/aime/acc/best@4/std", None), ("val-aux/aime/acc/mean@1", None), ("timing_s/step", None),
+    ],
+)  # fmt: skip
+def test_evaluation_keys(key: str, parts: tuple[str, str, int | None] | None) -> None:
+    found = parse_eval_key(key)
+    assert (found and (found.benchmark, found.metric, found.k)) == parts
+
+
+def test_the_key_map_is_sound() -> None:
+    rules = load_keymap()
+    assert len({(r.framework, r.mode, r.raw_key) for r in rules}) == len(rules)
+    for rule in rules:
+        assert bool(rule.phase) == bool(rule.kind)
+        assert rule.kind in ("", "wall", "wait", "exposed", "busy")
+        assert not (rule.nested and rule.field)
+    assert rules_for("verl", "async")["timing_s/gen"].kind == "wait"
+    assert rules_for("verl", "sync")["timing_s/gen"].kind == "wall"
+    nested = find_rule("verl", "timing_s/agent_loop/tool_calls/max")
+    assert nested is not None
+    assert nested.nested
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("Qwen/Qwen2.5-7B-Instruct", "qwen2.5-7b"), ("/models/Qwen3_8B/", "qwen3-8b"),
+        ("Qwen/Qwen3-30B-A3B-Instruct-2507", "qwen3-30b-a3b"), ("Qwen/Qwen2.5-Math-7B", None),
+        ("my-run", None),
+    ],
+)  # fmt: skip
+def test_models_are_guessed_by_their_whole_name(path: str, expected: str | None) -> None:
+    assert guess_llm(path, ("qwen2.5-7b", "qwen3-8b", "qwen3-30b-a3b")) == expected
