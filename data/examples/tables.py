@@ -9,6 +9,7 @@ import pandas as pd
 from data.examples.plan import (
     BASELINE,
     CAMPAIGN,
+    CHECKPOINT_EVERY,
     EVAL_EVERY,
     KV_BYTES_PER_TOKEN,
     LLM,
@@ -28,7 +29,7 @@ HARNESS = "example-harness 1.0"
 EFFORT = "max_tokens=8192"
 OFFLINE_USD_PER_M_TOKENS = 0.62
 SANDBOX_PLATFORM = "x86-reference"
-ENV_EVERY_STEPS = 5
+ENV_EVERY_STEPS = 10
 ENV_CALLS = 32
 
 
@@ -176,6 +177,22 @@ def phases(history: History) -> pd.DataFrame:
     )
 
 
+def checkpoints(story: Story) -> pd.DataFrame:
+    """The shared starting checkpoint, then every saved one with the checkpoint it was trained from."""
+    rows: list[dict[str, object]] = [{"checkpoint": BASELINE, "note": f"starting weights; {NOTE}"}]
+    for history in story.histories:
+        parent = BASELINE
+        for attempt, step, end_s in history.rows():
+            if step.step % CHECKPOINT_EVERY:
+                continue
+            name = f"{history.plan.run}@{step.step}"
+            where = {"run": history.plan.run, "attempt": attempt.number, "step": step.step}
+            rows.append({"checkpoint": name, **where, "parent": parent, "at": attempt.at(end_s)})
+            parent = name
+    columns = ["checkpoint", "run", "attempt", "step", "parent", "at", "note"]
+    return pd.DataFrame(rows, columns=columns).astype({"attempt": "Int64", "step": "Int64"})
+
+
 def evals(story: Story) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Evaluations and their tasks: the shared starting checkpoint, then every 40th step of each run."""
     heads: list[dict[str, object]] = []
@@ -248,7 +265,7 @@ def _record(
 
 
 def env_events(story: Story) -> pd.DataFrame:
-    """A sample of sandbox calls: every fifth step, 32 calls, all runs."""
+    """A sample of sandbox calls: every tenth step, 32 calls, all runs."""
     frames = []
     for index, history in enumerate(story.histories):
         rng = rng_for(story, 40, index)

@@ -61,6 +61,7 @@ def _campaign_files(story: Story) -> dict[str, File]:
     heads, tasks = tables.evals(story)
     return {
         "example_runs.csv": (_csv(tables.runs(story)), {}),
+        "example_checkpoints.csv": (_csv(tables.checkpoints(story)), {}),
         "example_evals.csv": (_csv(heads), {}),
         "example_eval_tasks.csv": (_csv(tasks), {}),
         "example_env_events.csv": (_csv(tables.env_events(story)), {}),

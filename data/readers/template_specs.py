@@ -240,7 +240,22 @@ _TASK = {
 
 
 def _eval_templates() -> tuple[Template, ...]:
+    saved = {"checkpoint": "example-run@100", "run": "example-run", "attempt": "1", "step": "100"}
     return (
+        Template(
+            "checkpoints",
+            "Checkpoints",
+            "One row a saved checkpoint and the one it was trained from, "
+            "from which the gain of a run is counted.",
+            ("checkpoints",),
+            _of("checkpoints"),
+            ("checkpoint",),
+            (("checkpoint",), ("parent",)),
+            (
+                saved | {"parent": "base", "at": "2026-01-05T14:00:00Z"},
+                {"checkpoint": "base", "note": "the starting weights"},
+            ),
+        ),
         Template(
             "evals",
             "Evaluations",

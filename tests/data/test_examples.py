@@ -214,6 +214,23 @@ def test_scores_are_the_means_of_their_tasks_and_rise_like_a_learning_curve(fold
         assert np.polyfit(np.arange(len(scores)), scores, 1)[0] > 0
 
 
+def test_every_run_starts_from_the_shared_checkpoint_and_no_checkpoint_follows_a_lost_step(
+    folder: Path,
+) -> None:
+    saved = _read(folder, "checkpoints").set_index("checkpoint")
+    (start,) = saved.index[saved["run"].isna()]
+    assert start in set(_read(folder, "evals")["checkpoint"])
+    for run in RUNS:
+        chain, name = [], f"{run}@{int(saved[saved['run'] == run]['step'].max())}"
+        while name != start:
+            chain.append(int(saved.loc[name, "step"]))
+            name = saved.loc[name, "parent"]
+        assert chain == sorted(chain, reverse=True)
+        assert len(chain) == int((saved["run"] == run).sum())
+    lost = saved[(saved["run"] == "h100-sync") & (saved["attempt"] == 1)]
+    assert lost["step"].max() == 120
+
+
 def test_the_same_tasks_are_paired_across_checkpoints(folder: Path) -> None:
     tasks = _read(folder, "eval_tasks")
     wide = tasks[tasks["eval_id"].str.endswith(":math-500")].pivot(
