@@ -17,6 +17,18 @@ from charts.theme import Mode
 FAMILIES = ("Ampere", "Hopper", "Blackwell", "Blackwell Ultra", "Rubin", "CDNA 3", "CDNA 4", "TPU", "Mixed")
 
 
+SHAPES = {
+    "Ampere": "pentagon",
+    "Hopper": "circle",
+    "Blackwell": "square",
+    "Blackwell Ultra": "diamond",
+    "Rubin": "hexagon",
+    "CDNA 3": "triangle-up",
+    "CDNA 4": "triangle-down",
+    "TPU": "cross",
+}
+
+
 @dataclass(frozen=True)
 class Metric:
     """A column that both tables hold: words for the title, axis title with unit, dollars or not."""
@@ -108,6 +120,7 @@ def _order(rows: pd.DataFrame, metric: str) -> list[str]:
 def _published(family: str, part: pd.DataFrame, metric: str, mode: Mode) -> go.Scatter:
     colour = family_colour(family, mode)
     vendor = part["measured_by"].str.startswith("vendor")
+    shape = SHAPES.get(family, "x")
     return go.Scatter(
         x=part[metric],
         y=part["row"],
@@ -116,7 +129,7 @@ def _published(family: str, part: pd.DataFrame, metric: str, mode: Mode) -> go.S
         marker={
             "color": colour,
             "size": 11,
-            "symbol": ["circle-open" if v else "circle" for v in vendor],
+            "symbol": [f"{shape}-open" if v else shape for v in vendor],
             "line": {"width": [2.5 if v else 0 for v in vendor], "color": colour},
         },
         error_x=_whiskers(part, metric, colour) if METRICS[metric].usd else None,

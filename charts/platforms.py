@@ -52,7 +52,7 @@ def platform_colours(names: Sequence[str], mode: Mode) -> dict[str, str]:
 
 def bars(result: Result, mode: Mode = "light", fields: Sequence[str] = DRAWN) -> go.Figure:
     """Draw one block of bars a specification, each scaled to the best platform; unpublished ones say so."""
-    title = "Specifications, scaled to the best"
+    title = "Specifications, scaled to the largest"
     frame = result.tables.get("comparison")
     if not has(frame, "field", "value"):
         return theme.empty(
@@ -81,7 +81,7 @@ def bars(result: Result, mode: Mode = "light", fields: Sequence[str] = DRAWN) ->
         range=[0, 1.34],
         tickvals=[0, 0.25, 0.5, 0.75, 1],
         tickformat=".0%",
-        title_text="share of the best",
+        title_text="share of the largest",
         fixedrange=True,
     )
     fig.update_yaxes(autorange="reversed", fixedrange=True, ticklabelstandoff=4)

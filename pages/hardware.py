@@ -10,6 +10,7 @@ from pages.parts.assumptions import show_how
 from pages.parts.compute import compute_or_stop
 from pages.parts.download import csv_button, show_chart
 from pages.parts.notices import show_warnings
+from pages.parts.search import chosen_first, search_rows
 from pages.parts.spec_table import comparison_html
 from pages.parts.state import current, note, settle, url_choice
 from pages.parts.tables import column_config
@@ -41,17 +42,6 @@ LABELS = {
     "kv_bytes_per_token_bf16": "KV cache (bytes a token)",
 }
 HIDDEN = {"preferred", "price_id", "status", "claim_id", "model_id", "quantity"}
-
-
-def search_rows(frame: pd.DataFrame, text: str) -> pd.DataFrame:
-    """Keep rows that hold every word of `text` in some cell."""
-    if not text.strip():
-        return frame
-    joined = frame.astype(object).map(str).agg(" ".join, axis=1).str.casefold()
-    keep = pd.Series(True, index=frame.index)
-    for word in text.casefold().split():
-        keep &= joined.str.contains(word, regex=False)
-    return frame[keep]
 
 
 def show_rows(frame: pd.DataFrame, name: str, text: str, noun: str) -> None:
@@ -105,13 +95,6 @@ def compared(names: dict[str, str]) -> list[str]:
     return picked
 
 
-def chosen_first(frame: pd.DataFrame, chosen: list[str]) -> pd.DataFrame:
-    """Put the rows of the compared platforms on top, in the order of the comparison."""
-    rank = {p: i for i, p in enumerate(chosen)}
-    order = frame["platform_id"].map(rank).fillna(len(rank))
-    return frame.iloc[order.argsort(kind="stable")]
-
-
 def show_prices(result: object, book_rows: pd.DataFrame, text: str) -> None:
     """Quotes of one kind over time, then every row of the price book."""
     kinds = [*question.rent_kinds(result.tables["prices"])]
@@ -148,8 +131,8 @@ show_warnings(result)
 st.html(comparison_html(result.tables["comparison"], state.theme))
 with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
     st.caption(
-        "Hover or focus a badge for source, date and condition. Rates are dense, bandwidths one way. "
-        "Nothing here is a live quote."
+        "Open a badge for source, date and condition. Bars: share of the largest in the row. "
+        "Rates are dense, bandwidths one way. Nothing here is a live quote."
     )
     csv_button(result.tables["comparison"], "platforms-comparison.csv", key="hw_csv_comparison")
 text = st.text_input(
@@ -159,22 +142,33 @@ text = st.text_input(
     placeholder="rubin nvfp4, lambda h100, gsm8k …",
     icon=":material/search:",
 )
+tables = {
+    "prices": chosen_first(question.prices_table(book), chosen),
+    "claims": question.claims_table(book),
+    "models": question.llms_table(book),
+    "benchmarks": question.benchmarks_table(book),
+    "cost parameters": question.tco_table(book),
+    "facts": question.facts_table(book),
+}
+if text.strip():
+    hits = [f"{len(search_rows(frame, text))} {noun}" for noun, frame in tables.items()]
+    st.caption(f"Found: {', '.join(hits)}.")
 tabs = st.tabs(["Prices", "Bars", "Claims", "LLMs", "Benchmarks", "Cost parameters", "All facts"])
 with tabs[0]:
-    show_prices(result, chosen_first(question.prices_table(book), chosen), text)
+    show_prices(result, tables["prices"], text)
 with tabs[1]:
     show_chart(charts.bars(result, state.theme), key="hw_bars")
 with tabs[2]:
     st.caption(
         "Statements somebody made, for scenarios only. Several describe one effect: do not multiply them."
     )
-    show_rows(question.claims_table(book), "claims", text, "claims")
+    show_rows(tables["claims"], "claims", text, "claims")
 with tabs[3]:
-    show_rows(question.llms_table(book), "llms", text, "models")
+    show_rows(tables["models"], "llms", text, "models")
 with tabs[4]:
-    show_rows(question.benchmarks_table(book), "benchmarks", text, "benchmarks")
+    show_rows(tables["benchmarks"], "benchmarks", text, "benchmarks")
 with tabs[5]:
-    show_rows(question.tco_table(book), "tco", text, "cost parameters")
+    show_rows(tables["cost parameters"], "tco", text, "cost parameters")
 with tabs[6]:
-    show_rows(question.facts_table(book), "facts", text, "facts")
+    show_rows(tables["facts"], "facts", text, "facts")
 show_how([result], key="hardware")

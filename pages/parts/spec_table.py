@@ -6,6 +6,7 @@ import pandas as pd
 
 from charts.theme import Mode, fade, palette
 
+COLUMN_PX = 124
 BADGE_TONES = {
     "measured": "good",
     "vendor_spec": "accent",
@@ -17,7 +18,7 @@ BADGE_TONES = {
 
 
 def comparison_html(frame: pd.DataFrame, mode: Mode) -> str:
-    """Return the table as HTML; hovering or focusing a badge names source, date and condition.
+    """Return the table as HTML; hovering or opening a badge names source, date and condition.
 
     `frame` is the table `comparison` of the question `platforms`.
     """
@@ -38,7 +39,8 @@ def comparison_html(frame: pd.DataFrame, mode: Mode) -> str:
     return (
         f"<style>{_style(mode)}</style>"
         '<div class="hw" tabindex="0" role="region" aria-label="Comparison of platforms">'
-        f'<table><thead><tr><th scope="col">Specification</th>{head}</tr></thead>'
+        f'<table style="min-width:{COLUMN_PX * (len(names) + 1)}px">'
+        f'<thead><tr><th scope="col">Specification</th>{head}</tr></thead>'
         f"<tbody>{''.join(body)}</tbody></table></div>"
     )
 
@@ -57,8 +59,8 @@ def _cell(row: dict[str, object], unit: str) -> str:
     parts = [row["source"], row["date"] or "date not stated", row["condition"], row["note"], _others(row)]
     tip = html.escape(" · ".join(str(p) for p in parts if p), quote=True)
     badge = html.escape(str(row["badge"]))
-    mark = f'<span class="b {html.escape(status)}" tabindex="0" title="{tip}">{badge}</span>'
-    return f"<td><b>{text}</b>{tail} {mark}{_bar(row['best_frac'])}</td>"
+    mark = f'<summary class="b {html.escape(status)}" title="{tip}">{badge}</summary>'
+    return f"<td><b>{text}</b>{tail} <details>{mark}<p>{tip}</p></details>{_bar(row['best_frac'])}</td>"
 
 
 def _bar(best_frac: object) -> str:
@@ -81,21 +83,23 @@ def _style(mode: Mode) -> str:
         f".hw .{status}{{color:{getattr(c, tone)};background:{fade(getattr(c, tone), 0.13)}}}"
         for status, tone in BADGE_TONES.items()
     )
+    line = f"1px solid {c.grid}"
     return (
-        ".hw{overflow-x:auto;border:1px solid " + c.grid + ";border-radius:8px}"
-        ".hw table{border-collapse:collapse;width:100%;font-size:.875rem;font-variant-numeric:tabular-nums}"
-        ".hw th,.hw td{padding:6px 10px;text-align:left;vertical-align:top;border-bottom:1px solid "
-        + c.grid
-        + "}"
-        ".hw td{min-width:118px}.hw tbody tr:last-child>*{border-bottom:0}"
-        ".hw th:first-child{position:sticky;left:0;background:"
-        + c.surface
-        + ";min-width:118px;max-width:190px}"
+        f".hw{{overflow-x:auto;border:{line};border-radius:8px}}"
+        ".hw table{border-collapse:collapse;width:100%;table-layout:fixed;font-size:.875rem;"
+        "font-variant-numeric:tabular-nums}"
+        f".hw th,.hw td{{padding:6px 10px;text-align:left;vertical-align:top;border-bottom:{line};"
+        "overflow-wrap:break-word}"
+        f".hw thead th{{width:{COLUMN_PX}px}}"
+        ".hw tbody tr:last-child>*{border-bottom:0}"
+        f".hw th:first-child{{position:sticky;left:0;background:{c.surface}}}"
         ".hw th{font-weight:600}.hw tbody th{font-weight:400}"
-        ".hw th small{display:block;color:" + c.quiet + "}.hw .no{color:" + c.quiet + "}"
-        ".hw .g th{font-size:.75rem;text-transform:uppercase;letter-spacing:.05em;color:" + c.quiet + "}"
-        ".hw i{display:block;height:4px;margin-top:5px;border-radius:2px;background:"
-        + fade(c.accent, 0.55)
-        + "}"
+        f".hw th small{{display:block;color:{c.quiet}}}.hw .no{{color:{c.quiet}}}"
+        f".hw .g th{{font-size:.75rem;text-transform:uppercase;letter-spacing:.05em;color:{c.quiet}}}"
+        ".hw i{display:block;height:4px;margin-top:5px;border-radius:2px}"
+        f".hw i{{background:{fade(c.accent, 0.55)}}}"
+        ".hw details{display:inline}.hw summary{display:inline-block;list-style:none}"
+        ".hw summary::-webkit-details-marker{display:none}"
+        f".hw details p{{font-size:.75rem;margin:6px 0 0;overflow-wrap:anywhere;color:{c.quiet}}}"
         ".hw .b{font-size:.72rem;border-radius:6px;padding:1px 6px;white-space:nowrap;cursor:help}" + tones
     )
