@@ -2,25 +2,12 @@
 
 import re
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from datetime import UTC, datetime, tzinfo
 
-from data.errors import UserError
+from data.timezones import to_utc, zone_of
 
 _STAMP = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,6})?(?:Z|[+-]\d\d:?\d\d)?")
 _LOOK_AT = 200
-
-
-def zone_of(timezone: str | None) -> ZoneInfo | None:
-    """The chosen zone; raises UserError for a name that the tz database does not know."""
-    if timezone is None:
-        return None
-    try:
-        return ZoneInfo(timezone)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise UserError(
-            f"Unknown time zone {timezone!r}", "timezone", "Use a name like UTC or Europe/Berlin."
-        ) from error
 
 
 @dataclass(frozen=True)
@@ -31,7 +18,8 @@ class LogClock:
     """
 
     stamps: tuple[tuple[int, datetime], ...]
-    chosen: ZoneInfo | None
+    chosen: tzinfo | None
+    chosen_name: str | None
 
     @property
     def states_zone(self) -> bool:
@@ -41,7 +29,7 @@ class LogClock:
     @property
     def zone(self) -> str | None:
         """Name of the zone that had to be assumed."""
-        return self.chosen.key if self.chosen and self.stamps and not self.states_zone else None
+        return self.chosen_name if self.chosen and self.stamps and not self.states_zone else None
 
     @property
     def unplaced(self) -> bool:
@@ -49,11 +37,9 @@ class LogClock:
         return bool(self.stamps) and not self.states_zone and self.chosen is None
 
     def _utc(self, moment: datetime) -> datetime | None:
-        if moment.tzinfo is None:
-            if self.chosen is None:
-                return None
-            moment = moment.replace(tzinfo=self.chosen)
-        return moment.astimezone(UTC).replace(tzinfo=None)
+        if moment.tzinfo is not None:
+            return moment.astimezone(UTC).replace(tzinfo=None)
+        return to_utc(moment, self.chosen) if self.chosen is not None else None
 
     def after(self, line: int) -> datetime | None:
         """First stamp at or after a line, UTC without tzinfo; None when there is none or no zone."""
@@ -105,7 +91,7 @@ class StampKeeper:
             moment = _parse(text)
             if moment is not None:
                 stamps.append((number, moment))
-        return LogClock(tuple(stamps), zone_of(timezone))
+        return LogClock(tuple(stamps), zone_of(timezone), timezone)
 
 
 def _parse(text: str) -> datetime | None:

@@ -9,6 +9,7 @@ from data.errors import UnreadableFileError, UserError
 from data.readers.base import Choices, Reader, Sniff, Source
 from data.readers.foreign import describe, recognise
 from data.readers.nvidia_smi import NvidiaSmiReader
+from data.readers.templates import TEMPLATE_READERS, TemplateReader
 from data.readers.verl_console import VerlConsoleReader
 from data.readers.verl_jsonl import VerlJsonlReader
 from data.readers.wandb_chart import WandbChartReader
@@ -18,6 +19,7 @@ REGISTRY: tuple[Reader, ...] = (
     VerlConsoleReader(),
     VerlJsonlReader(),
     NvidiaSmiReader(),
+    *TEMPLATE_READERS,
 )
 
 SURE_FROM = 0.5
@@ -80,7 +82,7 @@ def choose(source: Source, choices: Choices) -> Reader:
         raise UnreadableFileError(
             f"This looks like {describe(source.head)}, which no reader knows",
             source.name,
-            f"{what_can_be_read()} Other numbers fit into a template.",
+            what_can_be_read(),
         )
     raise AmbiguousFormatError(
         "The format of this file is not clear",
@@ -114,7 +116,9 @@ def _refuse_foreign(source: Source) -> None:
 
 def what_can_be_read() -> str:
     """One sentence: every readable format."""
-    return f"Load one of: {', '.join(reader.title for reader in REGISTRY)}."
+    foreign = [reader.title for reader in REGISTRY if not isinstance(reader, TemplateReader)]
+    ours = [reader.template.title for reader in REGISTRY if isinstance(reader, TemplateReader)]
+    return f"Load one of: {', '.join(foreign)}; or a filled-in template ({', '.join(ours)})."
 
 
 def preview(source: Source) -> list[str]:

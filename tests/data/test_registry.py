@@ -13,6 +13,8 @@ from data.readers.base import Batch, Choices, Progress, Reader, Sniff, Source, n
 from data.readers.foreign import describe, recognise
 from data.readers.keymap import find_rule, load_keymap, parse_eval_key, rules_for
 from data.readers.llm_guess import guess_llm
+from data.readers.template_specs import templates
+from data.readers.templates import template_csv
 from tests.data.verl_files import config_lines, jsonl, line, spooled, values
 
 CHART = '"Step","r - a","r - a__MIN","r - a__MAX"\n"1","2","2","2"\n'
@@ -25,7 +27,7 @@ OURS = {
     "nvidia_smi_query_csv": SMI,
 }
 FOREIGN = {
-    "nemo_rl_console": "📊 Training Results:\n  • Loss: 0.1\n  • Total step time: 35.70s\n  • policy_training: 10.97s\n",
+    "nemo_rl_console": "📊 Training Results:\n  • Total step time: 35.70s\n  • policy_training: 10.97s\n",
     "trl_trainer_state": '{\n  "log_history": [\n    {"loss": 0.1, "reward": 0.2, "step": 1}\n  ]\n}\n',
     "trl_console": "{'loss': 0.07, 'grad_norm': 4.5, 'learning_rate': 9e-06, 'reward': 1.75}\n",
     "prime_rl_metrics_jsonl": '{"step": 1, "time": 1.7e9, "time/forward_backward": 8.1}\n',
@@ -67,6 +69,12 @@ def test_no_reader_claims_a_foreign_file(name: str, tmp_path: Path) -> None:
     assert all(sniff.confidence < 0.5 for _, sniff in sniff_all(source))
 
 
+@pytest.mark.parametrize("name", sorted(templates()))
+def test_a_template_goes_to_its_reader(name: str, tmp_path: Path) -> None:
+    source = spooled(template_csv(name), tmp_path, "upload.csv")
+    assert choose(source, Choices()).format == templates()[name].format
+
+
 @pytest.mark.parametrize("name", OURS)
 def test_our_formats_are_not_foreign(name: str) -> None:
     assert recognise(OURS[name]) is None
@@ -90,7 +98,7 @@ def test_an_unknown_file_is_described(text: str, seen: str, tmp_path: Path) -> N
     assert describe(text).startswith(seen)
     with pytest.raises(UnreadableFileError, match="no reader knows") as caught:
         choose(spooled(text, tmp_path), Choices())
-    assert all(reader.title in caught.value.remedy for reader in REGISTRY)
+    assert all(reader.title.removeprefix("our template: ") in caught.value.remedy for reader in REGISTRY)
 
 
 @pytest.mark.parametrize("seed", range(8))
