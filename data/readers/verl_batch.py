@@ -22,7 +22,14 @@ from data.readers.verl import (
 )
 from data.readers.verl_attempts import DUPLICATE, Attempt, Ending, ending, is_training
 from data.readers.verl_config import Config, config_proposals
-from data.readers.verl_facts import eval_facts, eval_is_inside, gpu_proposal, infer_gpus, step_facts
+from data.readers.verl_facts import (
+    eval_facts,
+    eval_is_inside,
+    infer_gpus,
+    rate_proposal,
+    step_facts,
+    with_rate,
+)
 
 
 @dataclass
@@ -56,8 +63,7 @@ def run_name(choices: Choices, source: Source, stated: str | None = None) -> str
 
 def make_batch(parsed: Parsed, source: Source) -> Batch:
     """Map, count and judge; `Batch.reconcile` has been called."""
-    keys = [k for a in parsed.attempts for r in a.records for k in r.values]
-    names = list(dict.fromkeys(keys))
+    names = list(dict.fromkeys(k for a in parsed.attempts for r in a.records for k in r.values))
     mode = detect_mode(names)
     tables = _tables(parsed, mode)
     settle_score_kinds(tables)
@@ -165,9 +171,7 @@ def _proposals(
     out = config_proposals(run, config)
     steps = tables.get("steps")
     if steps is not None:
-        rate = gpu_proposal(run, steps, mode)
-        if rate is not None:
-            out.append(rate)
+        out = with_rate(out, rate_proposal(run, steps, mode))
         if config.rollouts_per_step is None and steps["rollouts"].notna().any():
             typical = int(steps["rollouts"].dropna().median())
             how = "total tokens / (mean prompt + mean response length), a whole number that adds up exactly"

@@ -120,7 +120,7 @@ class ConfigCollector:
         return tree if isinstance(tree, dict) else None
 
     def _search(self, path: tuple[str, ...]) -> object:
-        """Value of a key in a dump that cannot be parsed, if its name is unmistakable and every line agrees."""
+        """Value of a key in a dump that cannot be parsed, if its name is unmistakable and all lines agree."""
         if path[0] not in ("trainer", "algorithm", "data"):
             return None
         hits = set(re.findall(rf"'{re.escape(path[-1])}': ('[^']*'|-?\d+)", " ".join(self.lines)))

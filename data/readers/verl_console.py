@@ -160,6 +160,8 @@ def _scan_line(scan: _Scan, number: int, line: str) -> None:
                 scan.records.append(outcome)
             else:
                 scan.set_aside.append(outcome)
+        if scan.records and scan.records[-1].line == number and "\r" not in line:
+            return
     else:
         scan.stamps.feed(number, line)
     if not scan.records:

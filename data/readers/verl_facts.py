@@ -1,6 +1,7 @@
 """Canonical facts of step records (units in the name, ratios 0..1), and what the rates let us infer."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -27,7 +28,7 @@ def infer_gpus(steps: pd.DataFrame) -> float | None:
     return float(whole) if whole and abs(count - whole) <= _WHOLE_GPU_TOLERANCE * whole else count
 
 
-def gpu_proposal(run: str, steps: pd.DataFrame, mode: str) -> Proposal | None:
+def rate_proposal(run: str, steps: pd.DataFrame, mode: str) -> Proposal | None:
     """The inferred GPU count as a proposal; in async runs it names the pool that it may stand for."""
     count = infer_gpus(steps)
     if count is None:
@@ -36,9 +37,19 @@ def gpu_proposal(run: str, steps: pd.DataFrame, mode: str) -> Proposal | None:
     how = f"median over {len(steps)} steps of total tokens / (step seconds x tokens/s/GPU) = {count:g}"
     if mode == "sync":
         return Proposal(run, "gpus", value, how)
-    return Proposal(
-        run, "gpus_train", count, how + "; trainers before mid-2026 left rollout GPUs out of that rate"
-    )
+    how += "; trainers before mid-2026 left rollout GPUs out of that rate"
+    return Proposal(run, "gpus_train", value, how)
+
+
+def with_rate(proposals: list[Proposal], rate: Proposal | None) -> list[Proposal]:
+    """One proposal a field: the stated GPU count wins over the inferred one and tells what the rates say."""
+    if rate is None:
+        return proposals
+    stated = [p for p in proposals if p.field in ("gpus", "gpus_train")]
+    if not stated:
+        return [*proposals, rate]
+    told = replace(stated[0], how=f"{stated[0].how}; the token rates say {rate.value}")
+    return [told if p is stated[0] else p for p in proposals]
 
 
 def eval_is_inside(steps: pd.DataFrame, phases: pd.DataFrame) -> bool:

@@ -145,6 +145,29 @@ def test_configuration_over_wrapped_lines(tmp_path: Path) -> None:
     assert any("not logged" in text for text in batch.warnings)
 
 
+def test_stated_and_inferred_gpus_are_one_proposal(tmp_path: Path) -> None:
+    stated = [p for p in read_console(whole_run(), tmp_path).proposals if p.field == "gpus"]
+    assert [(p.value, "configuration" in p.how, "token rates say 16" in p.how) for p in stated] == [
+        (16, True, True)
+    ]
+    inferred = [p for p in read_console(log(line(1, values(1))), tmp_path).proposals if p.field == "gpus"]
+    assert [(p.value, "median over 1 steps" in p.how) for p in inferred] == [(16, True)]
+
+
+def test_a_growing_log_never_takes_back_what_it_said(tmp_path: Path) -> None:
+    text = whole_run(1, 6, 6) + log(f"{TASK}Final validation metrics: x")
+    lines = text.split("\n")
+    keys = ["attempt", "step"]
+    whole = read_console(text, tmp_path).tables["steps"].set_index(keys)
+    starts = [i for i, row in enumerate(lines) if "step:1 - " in row]
+    for end in range(starts[0] + 1, len(lines)):
+        part = read_console("\n".join(lines[:end]) + "\n", tmp_path).tables["steps"].set_index(keys)
+        assert set(part.index) <= set(whole.index)
+        same = whole.loc[part.index]
+        known = part.notna()
+        assert (part[known] == same[known]).where(known, True).all().all(), end
+
+
 def test_overrides_on_the_command_line(tmp_path: Path) -> None:
     command = (
         "+ python3 -m verl.trainer.main_ppo algorithm.adv_estimator=rloo trainer.nnodes=3 "
