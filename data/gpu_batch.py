@@ -10,6 +10,7 @@ import pandas as pd
 from data.gpu_rollup import MEASURES, hold, time_facts
 from data.readers.base import Batch, Choices, Source
 from data.readers.gpu_csv import GpuIdentity, GpuRows
+from data.sql import first, number
 from data.timezones import offsets, zone_of
 
 UTIL_MEASURES = MEASURES[:8]
@@ -101,12 +102,11 @@ def _row_facts(file: GpuFile, facts: dict[str, object], ids: Mapping[int, str]) 
 
 
 def _one(file: GpuFile, sql: str) -> int:
-    row = file.rows.con.execute(sql).fetchone()
-    return int(row[0]) if row and row[0] is not None else 0
+    return number(file.rows.con, sql)
 
 
 def _value(file: GpuFile, aggregate: str) -> object:
-    row = file.rows.con.execute(f"select {aggregate} from raw").fetchone()
+    row = first(file.rows.con, f"select {aggregate} from raw")
     return row[0] if row else None
 
 

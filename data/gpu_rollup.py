@@ -9,6 +9,8 @@ from pathlib import Path
 
 import duckdb
 
+from data.sql import number
+
 MEASURES = (
     "gpu_util", "mem_util", "sm_active", "tensor_active", "dram_active", "gr_engine_active",
     "gfx_activity", "umc_activity", "mem_bytes", "mem_total_bytes", "power_w", "power_limit_w",
@@ -20,6 +22,7 @@ NOT_ROLLED_UP = frozenset({"mem_total_bytes", "energy_j"})
 HOLD_MEDIANS = 3
 FAR_GAP_S = 7 * 86400
 """The unknown time of a longer gap is booked to the minute in which it begins."""
+MINUTE_US = 60_000_000
 
 
 def connect(scratch: Path, memory: str = "1GB") -> duckdb.DuckDBPyConnection:
@@ -45,8 +48,8 @@ def hold(con: duckdb.DuckDBPyConnection, relation: str, measures: Sequence[str],
         f"window w as (partition by {key} order by ts)"
     )
     con.execute(spaced.format(relation))
-    before = _number(con, "select count(*) from spaced")
-    if _number(con, "select count(*) from spaced where gap_us = 0"):
+    before = number(con, "select count(*) from spaced")
+    if number(con, "select count(*) from spaced where gap_us = 0"):
         once = (
             f"(select * from {relation} qualify row_number() over (partition by {key}, ts order by ord) = 1)"
         )
@@ -60,42 +63,66 @@ def hold(con: duckdb.DuckDBPyConnection, relation: str, measures: Sequence[str],
         "case when s.gap_us is null then 0 else least(s.gap_us, c.cap_us) / 1e6 end as dt_s "
         f"from spaced s join caps c on s.{key} = c.{key}"
     )
-    return before - _number(con, "select count(*) from spaced")
+    return before - number(con, "select count(*) from spaced")
+
+
+def wide_sql(relation: str, measures: Sequence[str], key: str = "gpu_id") -> str:
+    """One row a key and minute `m` (minutes since 1970): `k` seconds of samples, and for each measure `name`
+    k_name (seconds with a value), w_name (sum of value x seconds), lo_name, hi_name, n_name.
+
+    A sample that reaches past its minute is cut at the minute's end, so no minute knows more than 60 s; n
+    counts samples that begin in the minute. Minutes are whole numbers: four times as fast as timestamps.
+    """
+    rolled = _rolled(measures)
+    values = "".join(f", {name}" for name in rolled)
+    until = "(epoch_us(ts) + (dt_s * 1e6)::bigint)"
+    inside = f"(epoch_us(ts) % {MINUTE_US} + (dt_s * 1e6)::bigint <= {MINUTE_US} or dt_s > {FAR_GAP_S})"
+    again = "".join(
+        f", sum(k_{n}) as k_{n}, sum(w_{n}) as w_{n}, min(lo_{n}) as lo_{n}, max(hi_{n}) as hi_{n}, "
+        f"sum(n_{n})::bigint as n_{n}"
+        for n in rolled
+    )
+    return f"""
+        select {key}, m, sum(k) as k{again} from (
+            select {key}, epoch_us(ts) // {MINUTE_US} as m, sum(dt_s) as k{_sums(rolled, "dt_s", "1")}
+            from {relation} where {inside} group by all
+            union all
+            select {key}, m, sum(s) as k{_sums(rolled, "s", "own")} from (
+                select {key}, m, (m * {MINUTE_US} <= epoch_us(ts))::int as own{values},
+                    least((m + 1) * {MINUTE_US} - epoch_us(ts), {until} - m * {MINUTE_US},
+                          {MINUTE_US}, dt_s * 1e6) / 1e6 as s
+                from (select *, unnest(generate_series(epoch_us(ts) // {MINUTE_US},
+                             ({until} - 1) // {MINUTE_US})) as m
+                      from {relation} where not {inside})
+            ) group by all
+        ) group by all"""
+
+
+def minutes_of_wide_sql(wide: str, measures: Sequence[str], key: str = "gpu_id") -> str:
+    """Rows of gpu_minutes from a table made by `wide_sql`; a measure without a value in a minute has no row."""
+    return " union all ".join(
+        f"select {key}, make_timestamp(m * {MINUTE_US}) as minute, '{n}' as measure, k_{n} as known_s, "
+        f"w_{n} as weighted_sum, lo_{n} as v_min, hi_{n} as v_max, n_{n} as n from {wide} where k_{n} is not null"
+        for n in _rolled(measures)
+    )
 
 
 def minutes_sql(relation: str, measures: Sequence[str], key: str = "gpu_id") -> str:
-    """Rows of gpu_minutes from a relation with key, ts, dt_s and measures.
+    """Rows of gpu_minutes from a relation with key, ts, dt_s and measures; see `wide_sql`."""
+    wide = f"with wide as materialized ({wide_sql(relation, measures, key)})"
+    return f"{wide} {minutes_of_wide_sql('wide', measures, key)}"
 
-    A sample that reaches past its minute is cut at the minute's end, so no minute knows more than 60 s; `n`
-    counts samples that begin in the minute. Only measures that have a value in the minute get a row.
-    """
-    rolled = [name for name in measures if name not in NOT_ROLLED_UP]
-    values = "".join(f", {name}" for name in rolled)
-    until = "ts + to_microseconds((dt_s * 1e6)::bigint)"
-    inside = f"({until} <= date_trunc('minute', ts) + interval 1 minute or dt_s > {FAR_GAP_S})"
-    pieces = f"""
-        select {key}, date_trunc('minute', ts) as minute, dt_s as s, 1 as own{values}
-        from {relation} where {inside}
-        union all
-        select {key}, minute,
-               least(epoch(minute) + 60 - epoch(ts), epoch(ts) + dt_s - epoch(minute), 60, dt_s),
-               (minute <= ts)::int{values}
-        from (select *, unnest(generate_series(date_trunc('minute', ts),
-                     {until} - interval 1 microsecond, interval 1 minute)) as minute
-              from {relation} where not {inside})"""
-    sums = ", ".join(
-        f"sum(s) filter ({name} is not null) as k_{name}, sum(s * {name}) as w_{name}, "
-        f"min({name}) as lo_{name}, max({name}) as hi_{name}, "
-        f"coalesce(sum(own) filter ({name} is not null), 0) as n_{name}"
-        for name in rolled
+
+def _rolled(measures: Sequence[str]) -> list[str]:
+    return [name for name in measures if name not in NOT_ROLLED_UP]
+
+
+def _sums(rolled: Sequence[str], seconds: str, own: str) -> str:
+    return "".join(
+        f", sum(case when {n} is not null then {seconds} end) as k_{n}, sum({seconds} * {n}) as w_{n}, "
+        f"min({n}) as lo_{n}, max({n}) as hi_{n}, sum(case when {n} is not null then {own} else 0 end) as n_{n}"
+        for n in rolled
     )
-    wide = f"select {key}, minute, {sums} from ({pieces}) group by all"
-    long = " union all ".join(
-        f"select {key}, minute, '{name}' as measure, k_{name} as known_s, w_{name} as weighted_sum, "
-        f"lo_{name} as v_min, hi_{name} as v_max, n_{name}::bigint as n from wide where k_{name} is not null"
-        for name in rolled
-    )
-    return f"with wide as materialized ({wide}) {long}"
 
 
 def coverage_sql(relation: str, key: str = "gpu_id") -> str:
@@ -150,11 +177,4 @@ def time_facts(con: duckdb.DuckDBPyConnection, measures: Sequence[str]) -> dict[
             median(gap_us) / 1e6 as gap_median_s, sum(gap_us) / 1e6 as gap_s{weighted} from held"""
     )
     names = [column[0] for column in cursor.description or ()]
-    return dict(zip(names, cursor.fetchone() or (), strict=True))
-
-
-def _number(con: duckdb.DuckDBPyConnection, sql: str) -> int:
-    row = con.execute(sql).fetchone()
-    if row is None:
-        raise RuntimeError(f"no row from {sql}")
-    return int(row[0])
+    return dict(zip(names, cursor.fetchall()[0], strict=True))

@@ -142,7 +142,7 @@ def sql_stamp(column: str, sample: Sequence[str | None]) -> tuple[str, str | Non
         )
     if first.offset is not None:
         plain = f"rtrim({column})"
-        has_zone = f"(suffix({plain}, 'Z') or substr({plain}, -6, 1) in ('+', '-'))"
+        has_zone = f"(suffix({plain}, 'Z') or substr({plain}, -6, 1) in ('+', '-')) and length({plain}) >= 17"
         return f"case when {has_zone} then try_cast({column} as timestamptz)::timestamp end", first.offset
     naive = (
         f"length({column}) >= 16 and not suffix({column}, 'Z') and substr({column}, -6, 1) not in ('+', '-')"

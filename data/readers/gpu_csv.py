@@ -11,6 +11,7 @@ from data.csvio import CsvCounts, CsvLayout, CsvRows
 from data.csvscan import load_rows
 from data.readers.base import Progress, SetAside, Source, no_progress
 from data.readers.gpu_odd import CellRules, OddCells
+from data.sql import number
 from data.timezones import sql_stamp
 from data.values import MISSING_WORDS, SENTINELS, column_decimal, is_missing, sql_number_expression
 
@@ -90,8 +91,7 @@ def load_gpu_rows(
     plan.create(con)
 
     def insert(relation: str) -> int:
-        row = con.execute(plan.insert_sql(relation)).fetchone()
-        return int(row[0]) if row else 0
+        return number(con, plan.insert_sql(relation))
 
     more = {} if bulk_from_bytes is None else {"bulk_from_bytes": bulk_from_bytes}
     counts = load_rows(con, source, layout, insert, progress, **more)
@@ -193,8 +193,7 @@ class _Plan:
 
 
 def _count(con: duckdb.DuckDBPyConnection, aggregate: str) -> int:
-    row = con.execute(f"select {aggregate} from raw").fetchone()
-    return int(row[0]) if row and row[0] is not None else 0
+    return number(con, f"select {aggregate} from raw")
 
 
 def _quoted(text: str) -> str:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from data.csvio import HOPELESS_ROWS, TEXT_LIMIT, CsvLayout
 from data.errors import UnreadableFileError
 from data.readers.base import SetAside, Source
+from data.sql import number
 from data.timezones import parse_stamp
 from data.values import is_missing, parse_number
 
@@ -53,8 +54,7 @@ class OddCells:
             self._list()
 
     def _number(self, sql: str) -> int:
-        row = self._con.execute(sql).fetchone()
-        return int(row[0]) if row and row[0] is not None else 0
+        return number(self._con, sql)
 
     def no_cell_of(self, column: int) -> int:
         """Rows too short to have this column."""
@@ -118,10 +118,8 @@ class OddCells:
         self.missing_time = self._number_of_rows(cell, blank)
 
     def _number_of_rows(self, cell: str, texts: list[str]) -> int:
-        row = self._con.execute(
-            f"select count(*) from odd where stamp is null and list_contains($1::varchar[], {cell})", [texts]
-        ).fetchone()
-        return int(row[0]) if row else 0
+        sql = f"select count(*) from odd where stamp is null and list_contains($1::varchar[], {cell})"
+        return number(self._con, sql, [texts])
 
     def _list(self) -> None:
         rows = self._timeless() if self._rules.time is not None else []

@@ -10,6 +10,7 @@ from data.gpu_batch import GpuFile, build, missing_facts
 from data.gpu_rollup import connect
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 from data.readers.gpu_csv import GpuColumns, GpuRows, load_gpu_rows
+from data.sql import number
 from data.values import unit_of_header
 
 NUMBERS = {
@@ -130,8 +131,7 @@ def _measures(rows: GpuRows, layout: CsvLayout, columns: GpuColumns) -> dict[str
     found = {NUMBERS[field][0]: i for field, i in fields.items() if field in NUMBERS}
     power = [fields[name] for name in POWER if name in fields]
     for i in power:
-        row = rows.con.execute(f"select count(v{i}) from raw").fetchone()
-        if row and row[0]:
+        if number(rows.con, f"select count(v{i}) from raw"):
             return found | {"power_w": i}
     return found | {"power_w": power[0]} if power else found
 

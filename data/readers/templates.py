@@ -72,6 +72,8 @@ class TemplateReader:
         lacking = [group for group in self.template.signature if not names & set(group)]
         if lacking:
             return Sniff(0.0, f"no column {' or '.join(lacking[0][:4])}")
+        if self.template.name == "runs" and _only_hardware(names):
+            return Sniff(0.4, f"{len(names)} columns of hardware, none about runs themselves")
         exact = sum(layout.header[i].casefold() == c.name for i, c in fields.by_index.items())
         share = (exact + 0.4 * (len(names) - exact)) / max(layout.columns, 1)
         why = f"{len(names)} of {layout.columns} columns are those of the template {self.template.name}"
@@ -160,6 +162,11 @@ class TemplateReader:
                 batch.mapped[layout.header[i]] = "metric_raw"
             else:
                 batch.unmapped.append(layout.header[i])
+
+
+def _only_hardware(names: set[str]) -> bool:
+    hardware = templates()["allocations"]
+    return names <= set(hardware.names) and all(names & set(group) for group in hardware.signature)
 
 
 class _RawMetrics:
