@@ -162,12 +162,14 @@ def score_scale(frame: pd.DataFrame) -> float:
 
 
 def score_axis(frame: pd.DataFrame) -> tuple[str, str]:
-    """Return the vertical axis title with its unit, and a subtitle naming benchmark and metric."""
+    """Return the vertical axis title with its unit, and a subtitle with the number of tasks."""
     names = [str(b) for b in dict.fromkeys(frame.get("benchmark", pd.Series(dtype=object)).dropna())]
-    keys = [str(k) for k in dict.fromkeys(frame.get("key", pd.Series(dtype=object)).dropna()) if str(k)]
     unit = "%" if score_scale(frame) == 100 else "score units"
     where = f" on {theme.short(names[0], 24)}" if len(names) == 1 else ""
-    detail = theme.short(keys[0], 60) if len(keys) == 1 else f"{len(keys)} different settings" if keys else ""
+    tasks = [f"{n:,.0f}" for n in sorted(frame.get("n", pd.Series(dtype=float)).dropna().unique())]
+    detail = f"{' or '.join(tasks[:2])} tasks" if tasks else "number of tasks not known"
+    if frame.get("key", pd.Series(dtype=object)).nunique() > 1:
+        detail += "; runs were evaluated with different settings"
     return f"Score{where} ({unit})", detail
 
 

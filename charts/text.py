@@ -62,10 +62,12 @@ def interval(figure: Figure) -> str:
     """Return 'low–high (kind of interval)' or ± when it is symmetric to the digits shown; '' when exact."""
     if figure.value is None or figure.low is None or figure.high is None or figure.interval == "exact":
         return ""
+    if figure.low == figure.high == figure.value:
+        return {"bounds": "nothing left unknown", "quote_range": "one published quote"}.get(
+            figure.interval, ""
+        )
     word = INTERVAL_WORDS.get(figure.interval, figure.interval.replace("_", " "))
     up, down = figure.high - figure.value, figure.value - figure.low
     if up > 0 and abs(up - down) <= 0.02 * up and not figure.unit.lower().startswith(("usd", "$")):
         return f"± {quantity(up, figure.unit)} ({word})"
-    if up == down == 0:
-        return f"one value only ({word})"
     return f"{quantity(figure.low, figure.unit)} – {quantity(figure.high, figure.unit)} ({word})"

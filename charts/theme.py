@@ -61,7 +61,7 @@ __all__ = [
 MAX_POINTS = 4_000
 MAX_COLOURED_RUNS = 8
 FONT = '"Source Sans", "Source Sans Pro", system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
-AXIS_PX, LEGEND_LINE_PX = 56, 20
+AXIS_PX, LEGEND_LINE_PX, LEGEND_ROWS_HANGING = 56, 20, 2
 LEGEND_ITEM_PX, LEGEND_ROW_PX = 62, 400
 TITLE_WRAP = 44
 SUBTITLE_WRAP = 58
@@ -117,7 +117,7 @@ def apply(
         title=_title(head, colours),
         margin={"l": 8, "r": 12, "t": top, "b": AXIS_PX + LEGEND_LINE_PX * rows},
         height=plot + top + AXIS_PX + LEGEND_LINE_PX * rows,
-        legend_y=-AXIS_PX / plot,
+        legend=_legend(rows, plot),
         meta={"alt": " ".join(alt.split()), "table": table, "mode": mode},
     )
     axis = {"gridcolor": colours.grid, "linecolor": colours.axis, "zerolinecolor": colours.axis}
@@ -214,16 +214,16 @@ def _frame(colours: Palette) -> dict[str, Any]:
             "font": hover_font,
             "align": "left",
         },
-        "legend": {
-            "orientation": "h",
-            "x": 0,
-            "xanchor": "left",
-            "yanchor": "top",
-            "font": {"size": 12},
-            "bgcolor": "rgba(0,0,0,0)",
-        },
         "dragmode": False,
     }
+
+
+def _legend(rows: int, plot_px: int) -> dict[str, Any]:
+    """A short legend hangs under the axis; a long one stands on the bottom, where it may grow on a phone."""
+    shared = {"orientation": "h", "x": 0, "xanchor": "left", "font": {"size": 12}, "bgcolor": "rgba(0,0,0,0)"}
+    if rows <= LEGEND_ROWS_HANGING:
+        return shared | {"y": -AXIS_PX / plot_px, "yanchor": "top"}
+    return shared | {"y": 0, "yref": "container", "yanchor": "bottom"}
 
 
 def _title(text: str, colours: Palette) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """What the GPUs did while they were paid for: the ladder, a map of GPU against time, a timeline."""
 
+import textwrap
+
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
@@ -38,7 +40,7 @@ def ladder(result: Result, mode: Mode = "light") -> go.Figure:
             x=0,
             y=place,
             xref="paper",
-            text=theme.short(f"not known: {row['missing']}", 52),
+            text=_wrapped(f"not known: {row['missing']}"),
             showarrow=False,
             xanchor="left",
             font={"size": 11, "color": theme.palette(mode).quiet},
@@ -64,6 +66,10 @@ def ladder(result: Result, mode: Mode = "light") -> go.Figure:
         zeroline=False,
     )
     return fig
+
+
+def _wrapped(text: str) -> str:
+    return "<br>".join(textwrap.wrap(theme.escape(text), 42))
 
 
 def _amount(value: float, dollars: bool) -> str:
@@ -115,7 +121,7 @@ def heat(result: Result, mode: Mode = "light") -> go.Figure:
         x="Time (UTC)",
         height=max(190, 120 + min(22 * len(rows), 760)),
     )
-    fig.update_layout(margin_b=96, height=fig.layout.height + 40)
+    fig.update_layout(margin_b=112, height=fig.layout.height + 56)
     _row_names(fig, rows, mode)
     return fig
 
@@ -145,7 +151,7 @@ def _map(frame: pd.DataFrame, rows: pd.DataFrame, scale: tuple[str, ...]) -> go.
             "xanchor": "left",
             "y": 0,
             "yanchor": "top",
-            "ypad": 48,
+            "ypad": 62,
             "ticksuffix": " %",
             "nticks": 3,
         },

@@ -13,11 +13,22 @@ from pages.parts.state import current
 from pages.parts.tables import show_table
 from pages.parts.words import md_escape
 
+EVERY = "*"
+
 state = current()
 head = st.container()
 first = compute_or_stop("utilisation")
 stop_when_empty("GPU utilisation", first)
-recorded = set(first.tables["measures"]["measure"])
+sampled = first.tables["gpus"].dropna(subset=["run"]).groupby("run")["known_h"].sum()
+runs = [str(r) for r in sampled.sort_values(ascending=False, kind="stable").index]
+loose = bool(first.tables["gpus"]["run"].isna().any())
+choices = [*runs, EVERY] if len(runs) != 1 or loose else runs
+controls = st.container(horizontal=True, vertical_alignment="bottom", key="utilisation_controls")
+with controls:
+    run = dropdown("ut_run", "Run", choices, choices[0], lambda r: "All GPUs" if r == EVERY else r)
+picked = {"runs": [run]} if run != EVERY else {}
+of_run = compute_or_stop("utilisation", picked) if picked else first
+recorded = set(of_run.tables["measures"]["measure"])
 options = sorted(MEASURES, key=lambda m: (m not in recorded, list(MEASURES).index(m)))
 
 
@@ -26,19 +37,18 @@ def name(measure: str) -> str:
     return MEASURES[measure].label + ("" if measure in recorded else " (not recorded)")
 
 
-picker = st.container(key="utilisation_controls")
-with picker:
-    measure = dropdown("ut_measure", "Measure", options, "gpu_util", name, width=420)
-    st.caption(
-        f"**Proves** that {md_escape(MEASURES[measure].proves)}.  \n"
-        f"**Does not prove** {md_escape(MEASURES[measure].not_proves)}."
-    )
-result = compute_or_stop("utilisation", {"measure": measure})
+with controls:
+    measure = dropdown("ut_measure", "Measure", options, "gpu_util", name, width=400)
+st.caption(
+    f"**Proves** that {md_escape(MEASURES[measure].proves)}.  \n"
+    f"**Does not prove** {md_escape(MEASURES[measure].not_proves)}."
+)
+result = of_run if measure == "gpu_util" else compute_or_stop("utilisation", {**picked, "measure": measure})
 with head:
     show_head(
         "GPU utilisation",
         [result],
-        ["utilisation", "coverage", "coverage_of_allocated", "mean_power", "energy"],
+        ["utilisation", "coverage", "coverage_of_allocated", "energy"],
     )
 
 show_chart(charts.ladder(result, state.theme), key="utilisation-ladder")
@@ -46,7 +56,20 @@ show_chart(charts.heat(result, state.theme), key="utilisation-heat")
 show_chart(charts.timeline(result, state.theme), key="utilisation-timeline")
 
 st.subheader("Tables", anchor=False)
-show_table(result, "gpus", title="GPUs: mean of the measure, bounds and coverage")
+SHARES = ("value", "low", "high", "v_min", "v_max")
+show_table(
+    result,
+    "gpus",
+    title="GPUs: mean of the measure, bounds and coverage",
+    percent=SHARES,
+    labels={
+        "value": "Mean (%)",
+        "low": "Low bound (%)",
+        "high": "High bound (%)",
+        "v_min": "Least (%)",
+        "v_max": "Most (%)",
+    },
+)
 show_table(result, "measures", title="What was recorded, and what it proves")
 show_table(result, "ladder", title="Ladder")
 show_how([result], "utilisation")

@@ -18,7 +18,7 @@ def show_figures(result: Result, names: Sequence[str] | None = None, columns: in
     if not chosen:
         return
     longest = max((len(_value(f)) for f in chosen if f.value is not None), default=0)
-    width = 150 if longest <= ROOMY else 200
+    width = 150 if longest <= ROOMY else 180
     grid = st.grid(
         min(columns, len(chosen)), min_column_width=width, border=True, key=f"figures_{result.analysis}"
     )

@@ -13,8 +13,8 @@ from pages.parts.tables import as_shown, column_config
 from pages.parts.words import column_label, md_escape
 
 DEFAULT = (
-    "run", "status", "platforms", "steps", "gpu_hours", "usd", "phase_bar", "rollouts", "usd_per_rollout",
-    "score_line", "last_score", "gain", "usd_per_point", "goodput_frac", "warnings",
+    "run", "status", "platforms", "gpu_hours", "usd", "phase_bar", "score_line", "last_score", "gain",
+    "usd_per_point", "steps", "rollouts", "usd_per_rollout", "goodput_frac", "warnings",
 )  # fmt: skip
 STATUS_COLOURS = {
     "completed": "#35A47C",
@@ -137,9 +137,11 @@ def show_ledger(frame: pd.DataFrame, phases: Sequence[str]) -> list[str]:
     names = ", ".join(theme.PHASE_LABELS.get(p, p) for p in phases)
     extra = {
         "run": st.column_config.TextColumn("Run", pinned=True),
-        "phase_bar": st.column_config.BarChartColumn("$ by phase", y_min=0, help=f"Left to right: {names}"),
+        "phase_bar": st.column_config.BarChartColumn(
+            "$ by phase", width=110, y_min=0, help=f"Left to right: {names}"
+        ),
         "score_line": st.column_config.LineChartColumn(
-            "Score against $", help="Evenly spaced in dollars; each line has its own scale."
+            "Score against $", width=110, help="Evenly spaced in dollars; each line has its own scale."
         ),
         "status": st.column_config.MultiselectColumn(
             "Status", options=list(STATUS_COLOURS), color=list(STATUS_COLOURS.values())

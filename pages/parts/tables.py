@@ -25,11 +25,11 @@ def number_format(name: str, values: pd.Series) -> str:
     return f"{dollars}%,.{places}f"
 
 
-def as_shown(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame with ratios (…_frac) as percent; everything else as it is."""
+def as_shown(frame: pd.DataFrame, percent: Sequence[str] = ()) -> pd.DataFrame:
+    """Return the frame with ratios (…_frac and those named in `percent`) as percent; the rest as it is."""
     out = frame.copy()
     for name in out.columns:
-        if str(name).endswith("_frac") and pd.api.types.is_numeric_dtype(out[name]):
+        if (str(name).endswith("_frac") or name in percent) and pd.api.types.is_numeric_dtype(out[name]):
             out[name] = 100 * out[name]
     return out
 
@@ -61,6 +61,7 @@ def show_table(
     title: str,
     columns: Sequence[str] | None = None,
     labels: Mapping[str, str] | None = None,
+    percent: Sequence[str] = (),
 ) -> None:
     """Draw one result table with its CSV button; an absent or empty one is skipped."""
     frame = result.tables.get(name)
@@ -68,7 +69,7 @@ def show_table(
         return
     if columns:
         frame = frame[[c for c in columns if c in frame.columns]]
-    shown = as_shown(frame)
+    shown = as_shown(frame, percent)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         st.markdown(f"**{title}**", width="content")
         csv_button(frame, f"{result.analysis}-{name}.csv", key=f"csvtable_{result.analysis}_{name}")

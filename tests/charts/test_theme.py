@@ -102,10 +102,11 @@ def test_a_dressed_figure_says_what_it_shows() -> None:
 
 def test_the_legend_gets_its_own_room() -> None:
     few = theme.apply(figure(["a", "b"]), title="t", alt="a", table="x")
-    many = theme.apply(figure([str(i) for i in range(10)]), title="t", alt="a", table="x")
+    many = theme.apply(figure([f"run {i}" for i in range(14)]), title="t", alt="a", table="x")
     grown = many.layout.height - few.layout.height
     assert grown > 0
     assert many.layout.margin.b - few.layout.margin.b == grown
+    assert (few.layout.legend.yanchor, many.layout.legend.yanchor) == ("top", "bottom")
 
 
 def test_long_titles_wrap_for_a_phone() -> None:
