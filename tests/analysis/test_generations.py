@@ -5,13 +5,13 @@ import math
 from pathlib import Path
 
 import pytest
-from conftest import Home, _attempt, pool, steps
 
 from analysis import run
 from analysis.generations import ORDER, GenerationsParams, choices, compute, identity_ratio, reference_table
 from analysis.refpairs import blend, pairs
 from data.catalogue import load_catalogue
 from data.errors import UserError
+from tests.analysis.conftest import Home, _attempt, pool, steps
 
 SHARED = Path(__file__).parents[3] / "shared" / "published" / "pairs.csv"
 PRICE = "reserved_3y.neocloud"

@@ -4,12 +4,12 @@ import json
 
 import pandas as pd
 import pytest
-from conftest import Home
 
 from analysis import run
 from analysis.platforms import DEFAULT, MOST, PlatformsParams, compute
 from data.catalogue import load_catalogue
 from data.errors import UserError
+from tests.analysis.conftest import Home
 
 
 @pytest.fixture
