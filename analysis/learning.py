@@ -128,7 +128,7 @@ def _cumulative(spend: Spend, done: pd.DataFrame, boundary: str) -> pd.DataFrame
     rows = spend.allocations.assign(hours=spend.allocations["seconds"] / 3600)
     money_columns = ["usd", "usd_low", "usd_high", "gpu_hours"]
     by = rows.groupby(["run", "attempt"], sort=True)
-    own = by[money_columns].agg(whole).join(by["hours"].max())
+    own = by[money_columns].agg(whole).join(_hours_held(rows))
     counted = by[[f"{c}{kept}" for c in money_columns]].agg(whole)
     counted.columns = money_columns
     own["tokens"] = spend.attempts.set_index(["run", "attempt"])["tok_gen"].astype("float64")
@@ -156,6 +156,11 @@ def _cumulative(spend: Spend, done: pd.DataFrame, boundary: str) -> pd.DataFrame
     return table[["run", "attempt", "step", *money_columns, "hours", "tokens", "even"]].astype(
         {"attempt": float, "step": float}
     )
+
+
+def _hours_held(rows: pd.DataFrame) -> pd.Series:
+    """Hours of the pool that an attempt held longest."""
+    return rows.groupby(["run", "attempt", "pool"])["hours"].sum().groupby(["run", "attempt"]).max()
 
 
 def _with_wilson(frame: pd.DataFrame) -> pd.DataFrame:

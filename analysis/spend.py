@@ -132,11 +132,9 @@ def _goodput(allocations: pd.DataFrame, attempts: pd.DataFrame) -> pd.DataFrame:
     gpu = allocations[allocations["gpus"].fillna(0) > 0]
     steps = attempts[[*KEY, "step_s", "step_s_kept"]]
     joined = gpu.merge(steps, on=KEY, how="left")
-    joined["useful"] = joined["gpus"] * joined["step_s_kept"].where(joined["step_s"].notna()).astype(
-        "float64"
-    )
-    lost = joined["step_s"].notna() & joined["step_s_kept"].isna()
-    joined["useful"] = joined["useful"].where(~lost, 0.0)
+    held = joined["seconds"] / joined.groupby([*KEY, "pool"])["seconds"].transform("sum")
+    kept_s = joined["step_s_kept"].astype("float64").fillna(0.0).where(joined["step_s"].notna())
+    joined["useful"] = joined["gpus"] * kept_s * held
     joined["billed"] = joined["gpus"] * joined["seconds"]
     sums = _sum(joined, "run", ["useful", "billed"])
     sums["goodput_frac"] = (sums["useful"] / sums["billed"]).where(sums["billed"] > 0)

@@ -93,9 +93,9 @@ def _wilson(part: Any, total: Any) -> Interval | None:
 
 
 def _together(rows: pd.DataFrame) -> dict[str, Any]:
-    """Unit costs of several runs: dollars of the runs that have one, over their counts; how many: `<unit>_runs`.
+    """Unit costs of several runs: dollars of the runs that have one, over their counts.
 
-    A run without the count or without dollars has no part in that unit.
+    A run without the count or dollars has no part in that unit; `<unit>_runs` says how many have.
     """
     out: dict[str, Any] = {"all_runs": len(rows)}
     counts = {

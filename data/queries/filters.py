@@ -28,7 +28,7 @@ alive as (
 chain(run, attempt, through, reach) as (
   select run, attempt, {ALL_STEPS}, {ALL_STEPS} from alive
   union all
-  select c.run, p.from_attempt, coalesce(least(c.reach, p.from_step), -1),
+  select c.run, p.from_attempt, case when p.from_step is null then -1 else least(c.reach, p.from_step) end,
          least(c.reach, coalesce(p.from_step, {ALL_STEPS}))
     from chain c join prev p on p.run = c.run and p.attempt = c.attempt
    where p.from_attempt < p.attempt

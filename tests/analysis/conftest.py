@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from data.catalogue import Catalogue, load_catalogue
@@ -38,11 +39,28 @@ class Home:
     def add(self, table: str, *rows: dict[str, Any]) -> None:
         """Insert rows; `upload_id` is filled in where the table has one."""
         known = columns(table)
-        for row in rows:
-            full = {"upload_id": UPLOAD, **row} if "upload_id" in known else row
-            marks = ", ".join("?" * len(full))
-            names = ", ".join(full)
-            self.con.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", list(full.values()))
+        full = [{"upload_id": UPLOAD, **row} if "upload_id" in known else row for row in rows]
+        if not full:
+            return
+        names = list(dict.fromkeys(name for row in full for name in row))
+        batch = pa.table({name: [row.get(name) for row in full] for name in names})
+        self.con.register("batch", batch)
+        self.con.execute(f"INSERT INTO {table} BY NAME SELECT * FROM batch")
+        self.con.unregister("batch")
+
+    def clear(self) -> None:
+        """Delete every row."""
+        for table in (
+            "runs",
+            "attempts",
+            "allocations",
+            "steps",
+            "step_phases",
+            "evals",
+            "eval_tasks",
+            "costs",
+        ):
+            self.con.execute(f"DELETE FROM {table}")
 
     def view(self) -> View:
         view = TinyView(self.con, Path("/nowhere"), "7-test", datetime(2026, 3, 9), True)
@@ -127,8 +145,18 @@ def evaluation(
 
 
 @pytest.fixture
-def empty_home() -> Home:
-    return Home()
+def empty_home() -> Iterator[Home]:
+    home = Home()
+    yield home
+    home.con.close()
+
+
+@pytest.fixture(scope="module")
+def scratch_home() -> Iterator[Home]:
+    """One home for many generated examples; each example clears it."""
+    home = Home()
+    yield home
+    home.con.close()
 
 
 @pytest.fixture

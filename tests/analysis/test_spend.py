@@ -1,0 +1,190 @@
+"""Dollars against the hand-worked home, and the properties that any home must keep."""
+
+import dataclasses
+
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from analysis.params import CommonParams
+from analysis.spend import compute_spend, filters_of
+from data.queries import spend as queries
+from models.cost import AttemptTime, lineage
+from tests.analysis.conftest import Home, evaluation, pool, steps, tiny_book
+
+CENT = 0.005
+
+
+def runs_of(home: Home, **params: object) -> pd.DataFrame:
+    return compute_spend(home.view(), CommonParams(**params)).runs.set_index("run")
+
+
+@pytest.mark.parametrize(
+    ("boundary", "expected"),
+    [
+        ("compute", {"steady": 160.0, "broken": 32.0, "apart": 8.252}),
+        ("campaign", {"steady": 160.0, "broken": 36.0, "apart": 8.252}),
+        ("full", {"steady": 160.0, "broken": 36.0, "apart": 8.252}),
+    ],
+)
+def test_dollars_by_boundary(home: Home, boundary: str, expected: dict[str, float]) -> None:
+    usd = runs_of(home, boundary=boundary)["usd"]
+    assert usd.to_dict() == pytest.approx(expected, abs=CENT)
+
+
+def test_gpu_hours_lineage_and_lost_money(home: Home) -> None:
+    found = compute_spend(home.view(), CommonParams())
+    runs = found.runs.set_index("run")
+    assert runs["gpu_hours"].to_dict() == pytest.approx({"steady": 80, "broken": 12, "apart": 4})
+    assert runs.loc["broken", "lineage_frac"] == pytest.approx((4 * 2 / 3 + 8) / 12)
+    assert runs.loc["broken", "lost_usd"] == pytest.approx(4.0)
+    assert found.lost[["run", "attempt", "cause"]].to_numpy().tolist() == [["broken", 1, "engine"]]
+    # 4 GPUs x (4 x 500 + 8 x 600) useful of 4 x 10800 billed
+    assert runs.loc["broken", "goodput_frac"] == pytest.approx(6800 / 10800)
+    assert runs.loc["apart", "sandbox_usd"] == pytest.approx(5 * 0.0504)
+
+
+def test_interval_is_the_range_of_quotes(home: Home) -> None:
+    row = runs_of(home).loc["steady"]
+    assert (row["usd_low"], row["usd_high"]) == pytest.approx((80 * 1.5, 80 * 4.0))
+
+
+def test_twice_the_price_is_twice_the_money(home: Home) -> None:
+    once = runs_of(home)
+    home.book = tiny_book(2.0)
+    twice = runs_of(home)
+    gpu_once, gpu_twice = once["usd"] - once["sandbox_usd"], twice["usd"] - twice["sandbox_usd"]
+    assert gpu_twice.to_list() == pytest.approx((2 * gpu_once).to_list())
+
+
+def test_splitting_an_allocation_keeps_the_total(home: Home) -> None:
+    before = runs_of(home)
+    home.con.execute("DELETE FROM allocations WHERE run = 'steady'")
+    for start, seconds in (("2026-03-02 08:00", 10000), ("2026-03-02 10:46:40", 26000)):
+        home.add(
+            "allocations",
+            pool("steady", 1, "all", "colocated", "h100-sxm", seconds, gpus=5, started_at=start),
+        )
+    home.add("allocations", pool("steady", 1, "extra", "judge", "h100-sxm", 36000, gpus=3))
+    after = runs_of(home)
+    for column in ("gpu_hours", "usd", "usd_low", "usd_high", "goodput_frac"):
+        assert after[column].to_list() == pytest.approx(before[column].to_list()), column
+
+
+def test_row_order_is_irrelevant(home: Home) -> None:
+    before = compute_spend(home.view(), CommonParams())
+    home.shuffle()
+    after = compute_spend(home.view(), CommonParams())
+    pd.testing.assert_frame_equal(before.runs, after.runs)
+    pd.testing.assert_frame_equal(before.campaigns, after.campaigns)
+
+
+def test_a_missing_price_is_said_and_never_replaced(home: Home) -> None:
+    home.con.execute("UPDATE allocations SET platform = 'gb300-nvl72' WHERE run = 'steady'")
+    found = compute_spend(home.view(), CommonParams())
+    usd = found.runs.set_index("run")["usd"]
+    assert pd.isna(usd["steady"])
+    assert usd["broken"] == pytest.approx(36)
+    assert pd.isna(found.campaigns["usd"].iloc[0])
+    assert [n.where for n in found.notices if n.code == "price_missing"] == ["gb300-nvl72"]
+
+
+def test_an_allocation_pays_its_own_price(home: Home) -> None:
+    home.con.execute("UPDATE allocations SET price_id = 'test-h100-sxm-high' WHERE run = 'steady'")
+    found = compute_spend(home.view(), CommonParams())
+    assert found.runs.set_index("run").loc["steady", "usd"] == pytest.approx(320)
+    home.con.execute("UPDATE allocations SET price_id = 'no-such-price' WHERE run = 'steady'")
+    found = compute_spend(home.view(), CommonParams())
+    assert pd.isna(found.runs.set_index("run").loc["steady", "usd"])
+    assert "no-such-price" in next(n.text for n in found.notices if n.code == "price_missing")
+
+
+def test_every_catalogue_number_is_an_assumption_with_source_and_date(home: Home) -> None:
+    found = compute_spend(home.view(), CommonParams())
+    assert {a.value for a in found.assumptions} == {2.0, 3.0, 0.0504}
+    assert all(a.source and a.date and a.status for a in found.assumptions)
+
+
+def test_full_boundary_adds_evals_and_costs_but_no_gpu_bill(home: Home) -> None:
+    home.con.execute("UPDATE evals SET usd = 1.5 WHERE run = 'steady'")
+    base = {"currency": "USD", "campaign": "math"}
+    home.add("costs", {**base, "bucket": "data", "effective_cost": 100.0})
+    home.add("costs", {**base, "bucket": "gpu", "effective_cost": 500.0, "run": "steady"})
+    home.add("costs", {**base, "bucket": "staff", "effective_cost": 70.0, "currency": "EUR"})
+    home.add("costs", {**base, "bucket": "storage", "billed_cost": 7.0, "run": "broken"})
+    found = compute_spend(home.view(), CommonParams(boundary="full"))
+    usd = found.runs.set_index("run")["usd"]
+    assert usd.to_dict() == pytest.approx({"steady": 163.0, "broken": 43.0, "apart": 8.252})
+    assert found.campaigns["usd"].iloc[0] == pytest.approx(163 + 43 + 8.252 + 100)
+    assert {n.code for n in found.notices} >= {"gpu_bill_left_out", "currency_left_out"}
+
+
+def test_time_without_a_clock_is_a_lower_bound(home: Home) -> None:
+    home.con.execute("UPDATE allocations SET seconds_basis = 'step_sum' WHERE run = 'steady'")
+    found = compute_spend(home.view(), CommonParams())
+    assert [n.where for n in found.notices if n.code == "time_lower_bound"] == ["steady"]
+    assert not found.runs.set_index("run").loc["steady", "clock"]
+
+
+def test_a_run_without_anything_has_no_cost_and_says_why(empty_home: Home) -> None:
+    empty_home.add("runs", {"run": "bare", "synthetic": False})
+    found = compute_spend(empty_home.view(), CommonParams())
+    assert found.runs["usd"].isna().all()
+    assert [n.code for n in found.notices] == ["cost_unknown"]
+
+
+def test_platform_filter_keeps_whole_runs(home: Home) -> None:
+    assert list(runs_of(home, platforms=("b200-hgx",)).index) == ["broken"]
+    assert list(runs_of(home, runs=("steady", "apart"), platforms=("h100-sxm",)).index) == ["apart", "steady"]
+
+
+@st.composite
+def attempt_lists(draw: st.DrawFn) -> list[AttemptTime]:
+    out: list[AttemptTime] = []
+    for number in range(1, draw(st.integers(1, 5)) + 1):
+        parent = draw(st.one_of(st.none(), st.integers(1, number - 1))) if number > 1 else None
+        out.append(
+            AttemptTime(
+                number,
+                draw(st.sampled_from(["running", "completed", "failed", "cancelled", "unknown"])),
+                {n: draw(st.floats(1, 100)) for n in range(1, draw(st.integers(0, 4)) + 1)},
+                parent,
+                draw(st.one_of(st.none(), st.integers(0, 5))) if parent else None,
+            )
+        )
+    return out
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(attempts=attempt_lists())
+def test_lineage_in_sql_is_the_lineage_of_the_model(scratch_home: Home, attempts: list[AttemptTime]) -> None:
+    home = scratch_home
+    home.clear()
+    home.add("runs", {"run": "r", "synthetic": False})
+    for a in attempts:
+        row = {"run": "r", "attempt": a.attempt, "status": a.status}
+        home.add(
+            "attempts",
+            {**row, "resumed_from_step": a.resumed_from_step, "resumed_from_attempt": a.resumed_from_attempt},
+        )
+        for step, seconds in a.step_s.items():
+            home.add("steps", *steps("r", a.attempt, range(step, step + 1), seconds))
+    found = queries.attempts(home.view(), filters_of(CommonParams())).set_index("attempt")["kept_frac"]
+    for number, expected in lineage(attempts).items():
+        got = found[number]
+        assert (None if pd.isna(got) else got) == pytest.approx(expected.kept_frac), (number, expected)
+
+
+def test_two_files_of_one_step_count_once(home: Home) -> None:
+    before = runs_of(home)
+    copy = [{**row, "source": "wandb_chart"} for row in steps("steady", 1, range(1, 301), 100.0, rollouts=64)]
+    home.add("steps", *copy)
+    after = runs_of(home)
+    assert after["goodput_frac"].to_list() == pytest.approx(before["goodput_frac"].to_list())
+
+
+def test_assumptions_survive_dataclass_copies() -> None:
+    book = tiny_book()
+    assert dataclasses.replace(book).price("h100-sxm", "reserved_3y", "neocloud").usd_per_gpu_h == 2.0
+    assert evaluation("x", None, None, None, 0.5)["checkpoint"] == "x"
