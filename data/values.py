@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 Status = Literal["ok", "missing", "bad", "out_of_range"]
@@ -28,6 +29,8 @@ SENTINELS = frozenset(
 )
 """Integers by which NVML, DCGM and amd-smi say that there is no value."""
 SENTINEL_FLOOR = 9.2e18
+CACHED_LENGTH = 64
+"""Texts up to this length are judged once: the same few words fill whole columns."""
 
 UNITS: dict[str, tuple[str, float]] = {
     "%": ("ratio", 0.01), "percent": ("ratio", 0.01), "pct": ("ratio", 0.01), "ratio": ("ratio", 1.0),
@@ -80,6 +83,11 @@ def is_missing(text: str | None) -> bool:
     """Whether a cell says that there is no value: blank, a known word, infinity, or a vendor's sentinel."""
     if text is None:
         return True
+    return _says_missing(text) if len(text) <= CACHED_LENGTH else _says_missing.__wrapped__(text)
+
+
+@lru_cache(maxsize=1 << 16)
+def _says_missing(text: str) -> bool:
     word = _SPACES.sub(" ", text).strip().lower()
     if word.startswith("[") and word.endswith("]"):
         word = word[1:-1].strip()

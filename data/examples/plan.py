@@ -22,6 +22,7 @@ LENGTH_CAP = 8_192
 LENGTH_SIGMA = 0.62
 CHECKPOINT_EVERY = 20
 EVAL_EVERY = 40
+TASKS_EVERY = 120
 NOTE = "synthetic example, not a measurement"
 
 

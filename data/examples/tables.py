@@ -19,6 +19,7 @@ from data.examples.plan import (
     ROLLOUTS_PER_STEP,
     RUNS,
     SAMPLES_PER_PROMPT,
+    TASKS_EVERY,
     Plan,
 )
 from data.examples.scores import BENCHES, MATH, Examiner, Outcome
@@ -194,7 +195,7 @@ def checkpoints(story: Story) -> pd.DataFrame:
 
 
 def evals(story: Story) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Evaluations and their tasks: the shared starting checkpoint, then every 40th step of each run."""
+    """Evaluations of the shared starting checkpoint and of every 40th step; tasks for some of them."""
     heads: list[dict[str, object]] = []
     tasks: list[pd.DataFrame] = []
     for number, bench in enumerate(BENCHES):
@@ -207,7 +208,8 @@ def evals(story: Story) -> tuple[pd.DataFrame, pd.DataFrame]:
                 outcome = examiner.sit(history.tokens_after[step.step] / history.plan.token_handicap, rng)
                 where = {"run": history.plan.run, "attempt": attempt.number, "step": step.step}
                 checkpoint = f"{history.plan.run}@{step.step}"
-                _record(heads, tasks, outcome, checkpoint, attempt.at(end_s), where)
+                by_task = tasks if step.step % TASKS_EVERY == 0 or step.step == history.plan.steps else None
+                _record(heads, by_task, outcome, checkpoint, attempt.at(end_s), where)
     return pd.DataFrame(heads).astype({"attempt": "Int64", "step": "Int64"}), pd.concat(
         tasks, ignore_index=True
     )
@@ -220,7 +222,7 @@ def _evaluated(history: History) -> list[tuple[Attempt, Step, float]]:
 
 def _record(
     heads: list[dict[str, object]],
-    tasks: list[pd.DataFrame],
+    tasks: list[pd.DataFrame] | None,
     outcome: Outcome,
     checkpoint: str,
     at: object,
@@ -249,6 +251,8 @@ def _record(
             "at": at,
         }
     )
+    if tasks is None:
+        return
     names = [f"{bench.benchmark}-{i + 1:03d}" for i in range(bench.tasks)]
     tasks.append(
         pd.DataFrame(

@@ -1,11 +1,13 @@
 """A home of its own for each test of a page."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from data.examples.generate import load_example
 from data.store import Store, get_store
 
 ROUTER = Path(__file__).resolve().parents[2] / "pages" / "router.py"
@@ -18,6 +20,23 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("IPD_HOME", str(place))
     yield place
     get_store(place).close()
+
+
+@pytest.fixture(scope="session")
+def example_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A closed home that holds the bundled example; copy it, do not use it."""
+    place = tmp_path_factory.mktemp("example") / "home"
+    opened = get_store(place)
+    load_example(opened)
+    opened.close()
+    return place
+
+
+@pytest.fixture
+def loaded(example_home: Path, home: Path) -> Store:
+    """The open store of a home that holds the bundled example."""
+    shutil.copytree(example_home, home)
+    return get_store(home)
 
 
 @pytest.fixture

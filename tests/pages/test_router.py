@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from data.examples.generate import load_example, remove_example
+from data.examples.generate import remove_example
 from data.store import Store
 from pages.parts import state
 
@@ -14,12 +14,6 @@ App = Callable[..., AppTest]
 
 def _warnings(at: AppTest) -> str:
     return " ".join(w.value.replace("\\", "") for w in at.warning)
-
-
-@pytest.fixture
-def loaded(store: Store) -> Store:
-    load_example(store)
-    return store
 
 
 def test_an_empty_home_shows_the_frame_and_offers_the_example(app: App) -> None:
