@@ -99,10 +99,11 @@ def wide_sql(relation: str, measures: Sequence[str], key: str = "gpu_id") -> str
 
 
 def minutes_of_wide_sql(wide: str, measures: Sequence[str], key: str = "gpu_id") -> str:
-    """Rows of gpu_minutes from a table made by `wide_sql`; a measure without a value in a minute has no row."""
+    """Rows of gpu_minutes from a table made by `wide_sql`; a minute without a value has no row."""
     return " union all ".join(
         f"select {key}, make_timestamp(m * {MINUTE_US}) as minute, '{n}' as measure, k_{n} as known_s, "
-        f"w_{n} as weighted_sum, lo_{n} as v_min, hi_{n} as v_max, n_{n} as n from {wide} where k_{n} is not null"
+        f"w_{n} as weighted_sum, lo_{n} as v_min, hi_{n} as v_max, n_{n} as n "
+        f"from {wide} where k_{n} is not null"
         for n in _rolled(measures)
     )
 
@@ -120,7 +121,8 @@ def _rolled(measures: Sequence[str]) -> list[str]:
 def _sums(rolled: Sequence[str], seconds: str, own: str) -> str:
     return "".join(
         f", sum(case when {n} is not null then {seconds} end) as k_{n}, sum({seconds} * {n}) as w_{n}, "
-        f"min({n}) as lo_{n}, max({n}) as hi_{n}, sum(case when {n} is not null then {own} else 0 end) as n_{n}"
+        f"min({n}) as lo_{n}, max({n}) as hi_{n}, "
+        f"sum(case when {n} is not null then {own} else 0 end) as n_{n}"
         for n in rolled
     )
 

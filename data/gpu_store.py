@@ -8,11 +8,23 @@ from uuid import uuid4
 
 import duckdb
 
-from data.gpu_rollup import HOLD_MEDIANS, MEASURES, coverage_sql, minutes_sql, with_gaps_sql
+from data.gpu_rollup import (
+    HOLD_MEDIANS,
+    MEASURES,
+    MINUTE_US,
+    NOT_ROLLED_UP,
+    coverage_sql,
+    minutes_of_wide_sql,
+    wide_sql,
+    with_gaps_sql,
+)
 from data.merge import differs
 from data.readers.base import Progress
 from data.sql import first, number
 from data.tables import columns, types
+
+SPARE_US = 1000
+"""Seconds known by samples may miss the span of a GPU by rounding; more than this is unknown time."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +33,7 @@ class _Part:
     gpu_ids: list[str]
     first: object
     last: object
+    has_gaps: bool
     measures: tuple[str, ...]
 
 
@@ -57,9 +70,7 @@ def add_samples(
         placed = [_take(con, parts, path) for path in files]
     for path in placed:
         _list_part(con, path, upload_id, _describe(con, _read([path])) if len(placed) > 1 else described)
-    relation = _read(placed)
-    con.execute(f"INSERT INTO gpu_minutes BY NAME {minutes_sql(relation, described.measures)}")
-    con.execute(f"INSERT INTO gpu_coverage BY NAME {coverage_sql(with_gaps_sql(relation))}")
+    _roll_up(con, _read(placed), described)
     progress("samples", described.rows, described.rows)
     return {"gpu_samples": described.rows - sum(rows for *_, rows in old)}
 
@@ -70,13 +81,38 @@ def _forget(con: duckdb.DuckDBPyConnection, part_ids: list[str], gpu_ids: list[s
         con.execute(f"DELETE FROM {table} WHERE gpu_id IN (SELECT unnest(?::VARCHAR[]))", [gpu_ids])
 
 
+def _roll_up(con: duckdb.DuckDBPyConnection, relation: str, part: _Part) -> None:
+    con.execute(f"CREATE OR REPLACE TEMP TABLE wide AS {wide_sql(relation, part.measures)}")
+    if set(part.measures) - NOT_ROLLED_UP:
+        con.execute(f"INSERT INTO gpu_minutes BY NAME {minutes_of_wide_sql('wide', part.measures)}")
+    if part.has_gaps:
+        con.execute(f"INSERT INTO gpu_coverage BY NAME {coverage_sql(with_gaps_sql(relation))}")
+    else:
+        con.execute(
+            "INSERT INTO gpu_coverage BY NAME SELECT gpu_id, k AS known_s, 0 AS unknown_s, "
+            f"make_timestamp(m * {MINUTE_US}) AS minute FROM wide"
+        )
+    con.execute("DROP TABLE wide")
+
+
 def _describe(con: duckdb.DuckDBPyConnection, relation: str) -> _Part:
-    counts = ", ".join(f"count({m})" for m in MEASURES)
-    row = first(con, f"SELECT count(*), list(DISTINCT gpu_id), min(ts), max(ts), {counts} FROM {relation}")
+    counts = ", ".join(f"sum(n_{m})" for m in MEASURES)
+    by_gpu = ", ".join(f"count({m}) AS n_{m}" for m in MEASURES)
+    row = first(
+        con,
+        f"""
+        SELECT sum(n)::BIGINT, list(gpu_id ORDER BY gpu_id), min(first), max(last),
+            bool_or(epoch_us(last) - epoch_us(first) - known_s * 1e6 > {SPARE_US}), {counts}
+        FROM (
+            SELECT gpu_id, count(*) AS n, min(ts) AS first, max(ts) AS last, sum(dt_s) AS known_s, {by_gpu}
+            FROM {relation} GROUP BY gpu_id
+        )
+        """,
+    )
     if row is None:
         raise RuntimeError("an aggregate returned no row")
-    found = tuple(m for m, n in zip(MEASURES, row[4:], strict=True) if n)
-    return _Part(int(row[0]), sorted(row[1]), row[2], row[3], found)
+    found = tuple(m for m, n in zip(MEASURES, row[5:], strict=True) if n)
+    return _Part(int(row[0]), list(row[1]), row[2], row[3], bool(row[4]), found)
 
 
 def _take(con: duckdb.DuckDBPyConnection, parts: Path, path: Path) -> Path:
