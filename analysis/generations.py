@@ -58,7 +58,7 @@ def compute(view: View, params: GenerationsParams) -> Result:
         "generations",
         view,
         params,
-        _answer(blended, mine.table, params),
+        _answer(blended, table, mine.table, params),
         headline=[*_figures(blended), _count(mine.table)],
         tables={"reference": shown, "runs": mine.table, "pairs": table, "blends": blended},
         assumptions=[*_assumptions(book, shown, params.price), *mine.assumptions],
@@ -227,13 +227,26 @@ def _count(mine: pd.DataFrame) -> Figure:
     )
 
 
-def _answer(blended: pd.DataFrame, mine: pd.DataFrame, params: GenerationsParams) -> str:
+def _answer(blended: pd.DataFrame, table: pd.DataFrame, mine: pd.DataFrame, params: GenerationsParams) -> str:
     told = blended[(blended["metric"] == "step_time_s") & blended["high"].notna()]
     parts = [_pair_words(blended, row, params) for row in told.to_dict("records")[:2]]
     if not parts:
-        parts = ["These published runs pair fewer than three models on two platforms: no ratio is given"]
+        parts = [_few_words(table)]
     tail = f" Laid over: {listing(list(mine['run']), 3)}." if len(mine) else ""
     return f"{'; '.join(parts)}.{tail}"
+
+
+def _few_words(table: pd.DataFrame) -> str:
+    text = "These published runs pair fewer than three models on two platforms, so no mean is given"
+    single = table[table["metric"] == "step_time_s"].to_dict("records")
+    if not single:
+        return text
+    facts = [
+        f"x {digits3(r['ratio_b_over_a'])} ({r['model']}, {r['gpus_b']:.0f} x {r['platform_b']} against "
+        f"{r['gpus_a']:.0f} x {r['platform_a']}, {MODE_WORDS.get(r['mode'], 'mode not stated')})"
+        for r in single
+    ]
+    return f"{text}; step time of the single pairs: {listing(facts, 3)}"
 
 
 def _pair_words(blended: pd.DataFrame, row: Mapping[Any, Any], params: GenerationsParams) -> str:

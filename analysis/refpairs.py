@@ -95,11 +95,11 @@ def _row(a: Mapping[Any, Any], b: Mapping[Any, Any], matched: str, metric: str) 
 
 
 def blend(table: pd.DataFrame) -> pd.DataFrame:
-    """Geometric mean by platform pair, match and metric, 95 % interval over models (null below 3 models)."""
+    """Geometric mean by platform pair, match and metric, 95 % interval over models (nulls below 3 models)."""
     rows = []
     for keys, group in table.groupby(["platform_a", "platform_b", "matched", "metric"], sort=False):
         found = geometric_mean(group["ratio_b_over_a"].to_numpy(), group["model"].to_numpy(dtype=str))
         told = np.isfinite(found.high)
         ends = (found.low, found.high) if told else (None, None)
-        rows.append((*keys, found.value, *ends, len(group), group["model"].nunique()))
+        rows.append((*keys, found.value if told else None, *ends, len(group), group["model"].nunique()))
     return pd.DataFrame(rows, columns=BLEND).astype({"ratio": "float64", "low": "float64", "high": "float64"})

@@ -125,7 +125,11 @@ def test_no_blend_without_count_and_interval(full: Home) -> None:
             assert figure.low < figure.value < figure.high
     few = blend(pairs(reference_table(full.book, PRICE), ORDER))
     lonely = few[few["models"] < 3]
-    assert len(lonely) and lonely["low"].isna().all() and lonely["high"].isna().all()
+    assert len(lonely) and lonely[["ratio", "low", "high"]].isna().all(axis=None)
+    answer = ask(full, model="Qwen3 32B").answer
+    assert (
+        "no mean is given" in answer and "x 1.05 (Qwen3 32B, 32 x GB200 NVL72 against 64 x H100 SXM" in answer
+    )
 
 
 def test_geometric_mean_of_the_pairs_by_hand(full: Home) -> None:
