@@ -3,12 +3,13 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 import pandas as pd
 
 from data.readers.base import SetAside
-from data.readers.keymap import EvalKey, find_rule, parse_eval_key, rules_for
+from data.readers.keymap import EvalKey, KeyRule, find_rule, parse_eval_key, rules_for
 from data.readers.verl_attempts import Attempt
 from data.readers.verl_lines import Record
 
@@ -85,13 +86,25 @@ class Context:
     rollouts_per_step: int | None = None
 
 
+@cache
+def _fields(mode: str) -> tuple[tuple[str, KeyRule], ...]:
+    return tuple((key, rule) for key, rule in rules_for("verl", mode).items() if rule.field)
+
+
+@cache
+def _timers(mode: str) -> tuple[tuple[str, KeyRule], ...]:
+    """Timers that add up: those inside another one are left out."""
+    rules = rules_for("verl", mode)
+    return tuple((key, rule) for key, rule in rules.items() if rule.phase and not rule.nested)
+
+
 def map_step(values: dict[str, float], line: int, mode: str) -> tuple[dict[str, float], list[SetAside]]:
     """Raw keys of one step -> columns of `steps` (base units); impossible ratios are set aside."""
     row: dict[str, float] = {}
     aside: list[SetAside] = []
-    for key, rule in rules_for("verl", mode).items():
+    for key, rule in _fields(mode):
         value = values.get(key)
-        if not rule.field or value is None or math.isnan(value):
+        if value is None or math.isnan(value):
             continue
         if rule.field == "mfu_frac" and value == 0:
             continue
@@ -182,12 +195,9 @@ def _derive(measures: dict[str, float], context: Context) -> dict[str, object]:
 
 def _phase_rows(context: Context, attempt: int, record: Record) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
-    rules = rules_for("verl", context.mode)
-    for key, seconds in record.values.items():
-        if not key.startswith("timing_s/") or math.isnan(seconds) or seconds < 0:
-            continue
-        rule = rules.get(key)
-        if rule is None or not rule.phase or rule.nested:
+    for key, rule in _timers(context.mode):
+        seconds = record.values.get(key)
+        if seconds is None or math.isnan(seconds) or seconds < 0:
             continue
         rows.append(
             {
@@ -218,7 +228,7 @@ def _checkpoint(tables: Tables, run: str, attempt: int, step: int) -> dict[str, 
 
 def _add_evals(tables: Tables, context: Context, attempt: int, record: Record) -> None:
     for key, score in record.values.items():
-        if not key.startswith(("val-core/", "val/test_score/")) or math.isnan(score):
+        if key[:3] != "val" or math.isnan(score):
             continue
         parsed = parse_eval_key(key)
         if parsed is None:
