@@ -446,13 +446,18 @@ def test_a_damaged_line_in_the_middle_is_set_aside_with_its_line(tmp_path: Path)
 
 
 def test_progress_can_cancel(tmp_path: Path) -> None:
-    text = whole_run() + "x" * 80 + "\n" * 3_000_000
+    text = whole_run() + ("x" * 999 + "\n") * 3000
+    seen = []
 
     def stop(stage: str, done: int, total: int | None) -> None:
+        seen.append((stage, done, total))
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         VerlConsoleReader().read(spooled(text, tmp_path), Choices(), tmp_path, stop)
+    (stage, done, total) = seen[0]
+    assert (stage, total) == ("read", len(text.encode()))
+    assert done < total
 
 
 _KEYS = st.sampled_from(
