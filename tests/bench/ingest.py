@@ -1,4 +1,4 @@
-"""Ingest of a large nvidia-smi log: from the spooled and hashed file to the commit, beside a bare DuckDB load.
+"""Ingest of a large nvidia-smi log: from the spooled, hashed file to the commit, beside a bare load.
 
 The bare load is `CREATE TABLE t AS SELECT * FROM read_csv(file)` with default settings into a fresh
 database file, from connect to close. Both run in turn; the ratio of medians must be at most RATIO_LIMIT.
