@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from data.examples.gpus import samples, spots
+from data.examples.gpus import samples
 from data.examples.plan import ROLLOUTS_PER_STEP, Plan
 from data.examples.steps import Step
 from data.examples.timeline import History
@@ -68,16 +68,19 @@ def _verl_timers(step: Step) -> dict[str, object]:
     return timers | {"timing_s/step": step.step_s}
 
 
-def nvidia_smi(history: History, host: str, rng: np.random.Generator) -> str:
-    """What `nvidia-smi --query-gpu=… --format=csv -l 10` prints on one host."""
-    frame = samples(history, rng)
-    frame = frame[frame["host"] == host].sort_values(["ts", "gpu_index"], kind="stable")
+def nvidia_smi(history: History, rng: np.random.Generator) -> dict[str, str]:
+    """What `nvidia-smi --query-gpu=… --format=csv -l 10` prints, by host."""
+    frame = samples(history, rng).sort_values(["ts", "gpu_index"], kind="stable")
+    return {str(host): _smi_text(history.plan, str(host), rows) for host, rows in frame.groupby("host")}
+
+
+def _smi_text(plan: Plan, host: str, frame: pd.DataFrame) -> str:
     header = (
         "timestamp, index, uuid, name, utilization.gpu [%], utilization.memory [%], memory.used [MiB], "
         "memory.total [MiB], power.draw [W], power.limit [W], clocks.current.sm [MHz], temperature.gpu"
     )
     rows = frame.to_dict("records")
-    return "\n".join([header, *(_smi_line(history.plan, host, row) for row in rows)]) + "\n"
+    return "\n".join([header, *(_smi_line(plan, host, row) for row in rows)]) + "\n"
 
 
 def _smi_line(plan: Plan, host: str, row: Mapping[Hashable, Any]) -> str:
@@ -97,11 +100,6 @@ def _smi_line(plan: Plan, host: str, row: Mapping[Hashable, Any]) -> str:
         str(row["temp_c"]),
     ]
     return ", ".join(cells)
-
-
-def hosts(history: History) -> list[str]:
-    """Hosts that were sampled."""
-    return list(dict.fromkeys(s.host for s in spots(history.plan)))
 
 
 def gpu_samples(history: History, rng: np.random.Generator) -> pd.DataFrame:

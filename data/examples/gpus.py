@@ -11,7 +11,7 @@ from data.examples.steps import Step
 from data.examples.timeline import Attempt, History
 
 PERIOD_S = 10
-WINDOW_S = 3 * 3600
+WINDOW_S = 9_000
 SAMPLED_GPUS = 8
 ORDER = (
     "data",
@@ -76,7 +76,7 @@ def spots(plan: Plan) -> list[Spot]:
 
 
 def window(history: History) -> tuple[datetime, datetime]:
-    """Three hours of sampling: around the failure if there was one, else in the middle of the run."""
+    """Two and a half hours: around the failure if there was one, else in the middle of the run."""
     first = history.attempts[0]
     if first.hang_from_s is not None:
         middle = first.at(first.hang_from_s + 1_500)

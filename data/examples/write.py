@@ -13,6 +13,10 @@ from data.examples.timeline import History
 
 SEED = 20_261_130
 MANIFEST = "manifest.json"
+VERL_RUN = "gb200-sync"
+WANDB_RUN = "gb200-async"
+File = tuple[str, dict[str, Any]]
+"""Text of a file and the choices to read it with."""
 SUPPLEMENT = [
     "run",
     "attempt",
@@ -39,9 +43,8 @@ def write_example(folder: Path, seed: int = SEED) -> list[Path]:
     """Write all files and a manifest into `folder`; equal seeds give equal bytes. Returns the data files."""
     folder.mkdir(parents=True, exist_ok=True)
     story = tables.tell(seed)
-    files = _campaign_files(story)
-    for index, history in enumerate(story.histories):
-        files |= _run_files(story, history, index)
+    steps = {h.plan.run: tables.steps(h) for h in story.histories}
+    files = _own_files(story, steps) | _verl_files(story, steps) | _wandb_files(story, steps)
     paths = [_write(folder / name, text) for name, (text, _) in files.items()]
     manifest = {
         "synthetic": True,
@@ -54,56 +57,43 @@ def write_example(folder: Path, seed: int = SEED) -> list[Path]:
     return paths
 
 
-File = tuple[str, dict[str, Any]]
-
-
-def _campaign_files(story: Story) -> dict[str, File]:
+def _own_files(story: Story, steps: dict[str, pd.DataFrame]) -> dict[str, File]:
+    """Our templates: everything, but for the run that verl logged and the reward that W&B exported."""
+    own = [(i, h) for i, h in enumerate(story.histories) if h.plan.run != VERL_RUN]
     heads, tasks = tables.evals(story)
-    return {
-        "example_runs.csv": (_csv(tables.runs(story)), {}),
-        "example_checkpoints.csv": (_csv(tables.checkpoints(story)), {}),
-        "example_evals.csv": (_csv(heads), {}),
-        "example_eval_tasks.csv": (_csv(tasks), {}),
-        "example_env_events.csv": (_csv(tables.env_events(story)), {}),
+    told = {VERL_RUN: steps[VERL_RUN][SUPPLEMENT], WANDB_RUN: steps[WANDB_RUN].drop(columns="reward_mean")}
+    gpus = [formats.gpu_samples(h, tables.rng_for(story, 50, i)) for i, h in own]
+    frames = {
+        "runs": tables.runs(story),
+        "checkpoints": tables.checkpoints(story),
+        "evals": heads,
+        "eval_tasks": tasks,
+        "env_events": tables.env_events(story),
+        "steps": pd.concat([told.get(run, frame) for run, frame in steps.items()], ignore_index=True),
+        "step_phases": pd.concat([tables.phases(h) for _, h in own], ignore_index=True),
+        "gpu_samples": pd.concat(gpus, ignore_index=True),
     }
+    return {f"example_{name}.csv": (_csv(frame), {}) for name, frame in frames.items()}
 
 
-def _run_files(story: Story, history: History, index: int) -> dict[str, File]:
-    writers = {"h100-sync": _own_files, "gb200-sync": _verl_files, "gb200-async": _wandb_files}
-    return writers[history.plan.run](story, history, index)
-
-
-def _own_files(story: Story, history: History, index: int) -> dict[str, File]:
-    run, steps = history.plan.run, tables.steps(history)
-    gpus = formats.gpu_samples(history, tables.rng_for(story, 50, index))
-    return {
-        f"example_{run}_steps.csv": (_csv(steps), {}),
-        f"example_{run}_step_phases.csv": (_csv(tables.phases(history)), {}),
-        f"example_{run}_gpu_samples.csv": (_csv(gpus), {}),
-    }
-
-
-def _verl_files(story: Story, history: History, index: int) -> dict[str, File]:
-    plan, steps = history.plan, tables.steps(history)
-    run = plan.run
-    files: dict[str, File] = {
-        f"example_{run}_verl.jsonl": (formats.verl_jsonl(history, steps), {"run": run}),
-        f"example_{run}_rollout_counts.csv": (_csv(steps[SUPPLEMENT]), {}),
-    }
-    for host in formats.hosts(history):
-        text = formats.nvidia_smi(history, host, tables.rng_for(story, 50, index))
-        choices = {"run": run, "host": host, "platform": plan.machine.platform, "timezone": "UTC"}
-        files[f"example_{run}_{host}_nvidia_smi.csv"] = (text, choices)
+def _verl_files(story: Story, steps: dict[str, pd.DataFrame]) -> dict[str, File]:
+    index, history = _history(story, VERL_RUN)
+    log = formats.verl_jsonl(history, steps[VERL_RUN])
+    files: dict[str, File] = {f"example_{VERL_RUN}_verl.jsonl": (log, {"run": VERL_RUN})}
+    for host, text in formats.nvidia_smi(history, tables.rng_for(story, 50, index)).items():
+        place = {"run": VERL_RUN, "host": host, "platform": history.plan.machine.platform, "timezone": "UTC"}
+        files[f"example_{VERL_RUN}_{host}_nvidia_smi.csv"] = (text, place)
     return files
 
 
-def _wandb_files(story: Story, history: History, index: int) -> dict[str, File]:
-    run, steps = history.plan.run, tables.steps(history)
-    files = _own_files(story, history, index)
-    chart = formats.wandb_chart(history, steps, "reward_mean", "critic/rewards/mean")
-    files[f"example_{run}_steps.csv"] = (_csv(steps.drop(columns="reward_mean")), {})
-    files[f"example_{run}_reward_wandb.csv"] = (chart, {})
-    return files
+def _wandb_files(story: Story, steps: dict[str, pd.DataFrame]) -> dict[str, File]:
+    _, history = _history(story, WANDB_RUN)
+    chart = formats.wandb_chart(history, steps[WANDB_RUN], "reward_mean", "critic/rewards/mean")
+    return {f"example_{WANDB_RUN}_reward_wandb.csv": (chart, {})}
+
+
+def _history(story: Story, run: str) -> tuple[int, History]:
+    return next((i, h) for i, h in enumerate(story.histories) if h.plan.run == run)
 
 
 def _csv(frame: pd.DataFrame) -> str:

@@ -28,6 +28,12 @@ def _read(folder: Path, name: str) -> pd.DataFrame:
     return pd.read_csv(folder / f"example_{name}.csv")
 
 
+def _of(folder: Path, name: str, run: str) -> pd.DataFrame:
+    """Rows of one run, without the columns that are blank for it."""
+    frame = _read(folder, name)
+    return frame[frame["run"] == run].dropna(axis="columns", how="all").reset_index(drop=True)
+
+
 def _verl(folder: Path) -> pd.DataFrame:
     lines = (folder / "example_gb200-sync_verl.jsonl").read_text().splitlines()
     return pd.DataFrame([json.loads(line)["data"] for line in lines])
@@ -86,7 +92,7 @@ def test_three_runs_two_platforms_one_failed_and_resumed_one_async(folder: Path)
 
 @pytest.mark.parametrize("run", ["h100-sync", "gb200-async"])
 def test_tokens_are_rollouts_times_lengths_and_throughput_times_gpus_and_time(folder: Path, run: str) -> None:
-    steps = _read(folder, f"{run}_steps")
+    steps = _of(folder, "steps", run)
     runs = _read(folder, "runs")
     gpus = runs[(runs["run"] == run) & (runs["attempt"] == 1) & (runs["role"] != "sandbox")]["gpus"].sum()
     np.testing.assert_allclose(steps["tok_gen"], steps["rollouts"] * steps["len_mean"], rtol=2e-6)
@@ -101,7 +107,7 @@ def test_tokens_are_rollouts_times_lengths_and_throughput_times_gpus_and_time(fo
 
 
 def test_the_verl_log_keeps_the_same_identities(folder: Path) -> None:
-    verl, counts = _verl(folder), _read(folder, "gb200-sync_rollout_counts")
+    verl, counts = _verl(folder), _of(folder, "steps", "gb200-sync")
     lengths = verl["prompt_length/mean"] + verl["response_length/mean"]
     np.testing.assert_allclose(verl["perf/total_num_tokens"], counts["rollouts"] * lengths, rtol=1e-9)
     np.testing.assert_allclose(
@@ -116,8 +122,8 @@ def test_the_verl_log_keeps_the_same_identities(folder: Path) -> None:
 
 @pytest.mark.parametrize("run", ["h100-sync", "gb200-async"])
 def test_no_pool_works_longer_than_the_step(folder: Path, run: str) -> None:
-    steps = _read(folder, f"{run}_steps").set_index(["attempt", "step"])["step_s"]
-    phases = _read(folder, f"{run}_step_phases")
+    steps = _of(folder, "steps", run).set_index(["attempt", "step"])["step_s"]
+    phases = _of(folder, "step_phases", run)
     clock = phases[phases["kind"].isin(["wall", "exposed", "wait"])]
     spent = clock.groupby(["attempt", "step", "pool"])["seconds"].sum().reset_index("pool")
     share = spent["seconds"] / steps.reindex(spent.index)
@@ -128,8 +134,7 @@ def test_no_pool_works_longer_than_the_step(folder: Path, run: str) -> None:
 
 @pytest.mark.parametrize("run", RUNS)
 def test_the_clock_only_runs_forward_and_inside_the_attempt(folder: Path, run: str) -> None:
-    name = "gb200-sync_rollout_counts" if run == "gb200-sync" else f"{run}_steps"
-    steps, runs = _read(folder, name), _read(folder, "runs")
+    steps, runs = _of(folder, "steps", run), _read(folder, "runs")
     for attempt, rows in steps.groupby("attempt"):
         spans = runs[(runs["run"] == run) & (runs["attempt"] == attempt)].iloc[0]
         stamps = pd.to_datetime(rows["ts"])
@@ -141,7 +146,7 @@ def test_the_clock_only_runs_forward_and_inside_the_attempt(folder: Path, run: s
 
 @pytest.mark.parametrize("run", RUNS)
 def test_group_counts_fit_the_reward(folder: Path, run: str) -> None:
-    steps = _read(folder, "gb200-sync_rollout_counts" if run == "gb200-sync" else f"{run}_steps")
+    steps = _of(folder, "steps", run)
     size = steps["rollouts"] / steps["groups"]
     assert (size == 16).all()
     assert (steps["correct"] >= steps["groups_all_right"] * size).all()
@@ -153,7 +158,7 @@ def test_group_counts_fit_the_reward(folder: Path, run: str) -> None:
 
 def test_the_exported_reward_is_the_share_of_correct_rollouts(folder: Path) -> None:
     chart = pd.read_csv(folder / "example_gb200-async_reward_wandb.csv")
-    steps = _read(folder, "gb200-async_steps")
+    steps = _of(folder, "steps", "gb200-async")
     assert "reward_mean" not in steps
     value = chart["gb200-async - critic/rewards/mean"]
     np.testing.assert_allclose(value, steps["correct"] / steps["rollouts"], atol=1e-6)
@@ -162,8 +167,8 @@ def test_the_exported_reward_is_the_share_of_correct_rollouts(folder: Path) -> N
 def test_mfu_follows_from_tokens_and_train_seconds(folder: Path) -> None:
     params = load_catalogue().llm("qwen2.5-32b").params_total_b * 1e9
     for run, gpus, platform in (("h100-sync", 64, "h100-sxm"), ("gb200-async", 20, "gb200-nvl72")):
-        steps = _read(folder, f"{run}_steps").set_index(["attempt", "step"])
-        phases = _read(folder, f"{run}_step_phases")
+        steps = _of(folder, "steps", run).set_index(["attempt", "step"])
+        phases = _of(folder, "step_phases", run)
         train = phases[(phases["phase"] == "train") & (phases["kind"] == "wall")].set_index(
             ["attempt", "step"]
         )
@@ -175,7 +180,7 @@ def test_mfu_follows_from_tokens_and_train_seconds(folder: Path) -> None:
 
 def test_memory_and_power_stay_below_the_machine(folder: Path) -> None:
     for run, platform in (("h100-sync", "h100-sxm"), ("gb200-async", "gb200-nvl72")):
-        gpus, steps = _read(folder, f"{run}_gpu_samples"), _read(folder, f"{run}_steps")
+        gpus, steps = _of(folder, "gpu_samples", run), _of(folder, "steps", run)
         assert gpus["power_w"].max() < _fact(platform, "gpu_tdp_w")
         assert max(gpus["mem_bytes"].max(), steps["mem_peak_bytes"].max()) < _fact(
             platform, "hbm_usable_bytes"
@@ -186,7 +191,7 @@ def test_memory_and_power_stay_below_the_machine(folder: Path) -> None:
 
 
 def test_power_follows_work_but_a_hang_shows_full_utilisation_at_low_power(folder: Path) -> None:
-    gpus = _read(folder, "h100-sync_gpu_samples")
+    gpus = _of(folder, "gpu_samples", "h100-sync")
     assert gpus["power_w"].corr(gpus["sm_active"]) > 0.9
     stuck = gpus[(gpus["gpu_util"] == 1.0) & (gpus["sm_active"] < 0.2)]
     assert len(stuck) * 10 / 8 > 1_500
