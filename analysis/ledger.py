@@ -99,7 +99,8 @@ def _ledger(
     out = rows.rename(columns={"benchmark": "gain_benchmark"}).merge(extra, on="run", how="left")
     last = spend.attempts.sort_values(["run", "attempt"]).drop_duplicates("run", keep="last").set_index("run")
     sums = lineage_sums(spend)
-    out["status"] = out["run"].map(last["status"]).fillna("unknown")
+    status = last["status"].to_dict()
+    out["status"] = [status.get(run, "unknown") for run in out["run"]]
     out["attempts"] = out["run"].map(sums["attempts"]).fillna(0).astype(int)
     covered = lookup(out["run"], sums["rollouts_frac"])
     out["usd_per_rollout"] = (out["usd"] * covered / out["rollouts"]).where(out["rollouts"] > 0)

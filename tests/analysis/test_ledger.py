@@ -1,0 +1,162 @@
+"""The ledger, its sentence, and how a question is asked."""
+
+import json
+
+import pytest
+
+from analysis import QUESTIONS, run
+from analysis.formulas import DOC, FORMULAS, markdown
+from analysis.result import Result
+from data.errors import UserError
+from tests.analysis.conftest import Home, gpu_minutes
+
+ALL = sorted(QUESTIONS)
+
+
+def ledger(home: Home, **params: object) -> Result:
+    return run("ledger", home.view(), params)
+
+
+def test_the_answer_line(home: Home) -> None:
+    assert ledger(home).answer == (
+        "Campaign math cost $204 (reserved_3y neocloud rent, campaign boundary) and gained 10.0 ± 5.9 points "
+        "on MATH-500: $20.4 per point; 2.28 % of the money went to waiting and failed attempts."
+    )
+
+
+def test_a_row_a_run(home: Home) -> None:
+    table = ledger(home).tables["ledger"].set_index("run")
+    assert list(table.index) == ["apart", "broken", "steady"]
+    assert table["status"].to_dict() == {"apart": "running", "broken": "completed", "steady": "completed"}
+    assert table["attempts"].to_dict() == {"apart": 1, "broken": 2, "steady": 1}
+    assert table["steps"].to_dict() == {"apart": 10, "broken": 12, "steady": 300}
+    steady = table.loc["steady"]
+    assert (steady["usd"], steady["rollouts"], steady["usd_per_rollout"]) == pytest.approx(
+        (160, 19200, 160 / 19200)
+    )
+    assert (steady["last_benchmark"], steady["last_score"], steady["gain"]) == (
+        "MATH-500",
+        0.70,
+        pytest.approx(10),
+    )
+    assert sum(part["usd"] for part in steady["usd_by_phase"]) == pytest.approx(160)
+    assert steady["scores"] == [0.60, 0.66, 0.70]
+    # half of the run's attempts report rollouts: their share of the money is counted
+    assert table.loc["broken", "usd_per_rollout"] == pytest.approx(36 * (4 / 12) / 128)
+
+
+def test_headline_figures_carry_interval_boundary_and_formula(home: Home) -> None:
+    result = ledger(home)
+    assert [f.name for f in result.headline] == ["spend", "gain", "usd_per_point", "goodput"]
+    spend = result.figure("spend")
+    assert (spend.interval, spend.boundary, spend.formula) == (
+        "quote_range",
+        "campaign",
+        FORMULAS["spend"].formula,
+    )
+    assert result.figure("goodput").value == pytest.approx(279200 / 345600)
+
+
+def test_versions_pin_everything(home: Home) -> None:
+    versions = ledger(home).versions
+    assert set(versions) >= {"app", "formulas", "prices", "catalogue", "data_version", "data_cutoff"}
+    assert "h100-sxm-reserved-3y-neocloud-2026-07" in versions["prices"]
+    assert versions["data_cutoff"] == "2026-03-09T00:00:00Z"
+
+
+def test_a_missing_price_is_in_the_sentence(home: Home) -> None:
+    home.con.execute("UPDATE allocations SET platform = 'gb300-nvl72' WHERE run = 'steady'")
+    answer = ledger(home).answer
+    assert "no dollar figure yet" in answer
+    assert "GB300 NVL72" in answer
+
+
+def test_an_estimate_of_time_says_at_least(home: Home) -> None:
+    home.con.execute("UPDATE allocations SET seconds_basis = 'step_sum'")
+    result = ledger(home)
+    assert "cost at least $204" in result.answer
+    assert result.figure("goodput").interval == "bounds"
+
+
+def test_runs_without_a_campaign(home: Home) -> None:
+    home.con.execute("UPDATE runs SET campaign = NULL")
+    assert ledger(home, runs=["steady"]).answer.startswith("Run steady cost $160")
+    assert ledger(home).answer.startswith("The 3 runs without a campaign cost")
+
+
+@pytest.mark.parametrize("question", ALL)
+def test_every_question_survives_an_empty_home(empty_home: Home, question: str) -> None:
+    result = run(question, empty_home.view(), {})
+    assert result.answer
+    assert json.loads(result.to_json())["analysis"] == question
+
+
+@pytest.mark.parametrize("question", ALL)
+@pytest.mark.parametrize(
+    "strip",
+    [
+        ["steps", "step_phases"],
+        ["allocations"],
+        ["evals", "checkpoints"],
+        ["step_phases"],
+        ["allocations", "steps", "step_phases", "evals", "checkpoints"],
+        ["attempts", "allocations", "steps", "step_phases", "evals", "checkpoints", "campaigns"],
+    ],
+    ids="+".join,
+)
+def test_every_question_survives_missing_tables(home: Home, question: str, strip: list[str]) -> None:
+    for table in strip:
+        home.con.execute(f"DELETE FROM {table}")
+    result = run(question, home.view(), {})
+    assert result.answer
+    for figure in result.headline:
+        assert figure.value is not None or figure.missing, figure
+
+
+@pytest.mark.parametrize("question", ALL)
+def test_every_answer_is_json_with_known_formulas_and_few_points(home: Home, question: str) -> None:
+    gpu_minutes(home)
+    result = run(question, home.view(), {})
+    assert json.loads(result.to_json())["answer"] == result.answer
+    assert result.versions["data_version"] == "7-test"
+    for frame in result.tables.values():
+        assert len(frame) <= 4200
+
+
+@pytest.mark.parametrize(
+    ("question", "params", "names"),
+    [
+        ("ledger", {"boundary": "all"}, ["boundary", "compute", "campaign", "full"]),
+        ("ledger", {"price": "cheap"}, ["price", "reserved_3y.neocloud"]),
+        ("ledger", {"runs": ["nope"]}, ["runs", "'nope'", "steady"]),
+        ("ledger", {"platforms": ["abacus"]}, ["platforms", "h100-sxm"]),
+        ("gain", {"benchmark": "sudoku"}, ["benchmark", "math-500"]),
+        ("learning", {"x": "lines"}, ["x", "gpu_hours"]),
+        ("learning", {"y": 1}, ["'y'", "benchmark"]),
+        ("utilisation", {"measure": "speed"}, ["measure", "sm_active"]),
+        ("astrology", {}, ["astrology", "ledger"]),
+    ],
+)
+def test_a_bad_parameter_is_named_with_its_alternatives(
+    home: Home, question: str, params: dict[str, object], names: list[str]
+) -> None:
+    with pytest.raises(UserError) as caught:
+        run(question, home.view(), params)
+    for name in names:
+        assert name in str(caught.value)
+
+
+def test_url_values_and_json_values_are_the_same_question(home: Home) -> None:
+    from_url = run("gain", home.view(), {"after": ["last"], "runs": ["steady"], "boundary": ["full"]})
+    from_json = run("gain", home.view(), {"after": "last", "runs": ["steady"], "boundary": "full"})
+    assert from_url.to_json() == from_json.to_json()
+
+
+def test_the_ledger_does_not_depend_on_row_order(home: Home) -> None:
+    first = ledger(home).to_json()
+    home.shuffle()
+    assert ledger(home).to_json() == first
+
+
+def test_metrics_page_is_the_formulas() -> None:
+    assert DOC.read_text(encoding="utf-8") == markdown(), "run analysis.formulas.write()"

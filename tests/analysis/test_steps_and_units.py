@@ -1,0 +1,120 @@
+"""Bottleneck, rollouts and unit costs by hand."""
+
+import pytest
+
+from analysis import run
+from analysis.result import Result
+from models.stats import wilson
+from tests.analysis.conftest import Home, phases, steps
+
+
+def ask(home: Home, question: str, **params: object) -> Result:
+    return run(question, home.view(), params)
+
+
+def phase(result: Result, name: str, phase_name: str, kind: str = "wall") -> dict[str, float]:
+    table = result.tables["phases"]
+    row = table[(table["run"] == name) & (table["phase"] == phase_name) & (table["kind"] == kind)]
+    return row.iloc[0].to_dict()
+
+
+def test_shares_and_what_if_of_one_clock(home: Home) -> None:
+    result = ask(home, "bottleneck")
+    row = phase(result, "steady", "rollout")
+    assert (row["share_of_step_frac"], row["share_of_usd_frac"], row["median_s"]) == pytest.approx(
+        (0.6, 0.5, 60)
+    )
+    assert (row["step_if_free_s"], row["speedup_if_free"]) == pytest.approx((40, 2.5))
+    assert result.answer == (
+        "Generation takes 60 % of the step and 50 % of the money of steady; if it were free a step would "
+        "take 40.0 s instead of 100 s."
+    )
+
+
+def test_overlapping_pools_are_bounded_by_the_longest(home: Home) -> None:
+    result = ask(home, "bottleneck", runs=["apart"])
+    # rollout pool 140 s, trainer 85 s: without generation the trainer's 85 s and the 10 s stall remain
+    assert phase(result, "apart", "rollout")["step_if_free_s"] == pytest.approx(150 - (140 - 85))
+    assert phase(result, "apart", "train")["step_if_free_s"] == pytest.approx(150)
+
+
+def test_only_the_trainers_clock_tells_only_about_its_wait(home: Home) -> None:
+    home.con.execute("DELETE FROM step_phases WHERE run = 'apart' AND pool = 'rollout'")
+    result = ask(home, "bottleneck", runs=["apart"])
+    assert phase(result, "apart", "rollout", "wait")["step_if_free_s"] == pytest.approx(90)
+    assert phase(result, "apart", "train")["step_if_free_s"] != phase(result, "apart", "train")["step_mean_s"]
+    assert "not known" in phase(result, "apart", "train")["free_note"]
+
+
+def test_identity_checks_name_the_step(home: Home) -> None:
+    home.add("step_phases", *phases("steady", 1, range(7, 8), {"other": 40.0}))
+    home.con.execute("UPDATE steps SET throughput_basis = 'per_gpu' WHERE run = 'steady'")
+    home.con.execute("UPDATE steps SET throughput = 150 WHERE run = 'steady' AND step = 9")
+    flags = ask(home, "bottleneck").tables["flags"]
+    found = flags[["step", "check_name"]].to_numpy().tolist()
+    assert found == [[7, "phases_exceed_step"], [9, "throughput_against_tokens"]]
+    # 150 tokens/s/GPU x 8 GPUs x 100 s against 80,000 tokens
+    assert flags.iloc[1]["found"] == pytest.approx(120000)
+
+
+def test_stack_keeps_means_and_spikes(home: Home) -> None:
+    home.con.execute("DELETE FROM steps WHERE run = 'steady'")
+    home.con.execute("DELETE FROM step_phases WHERE run = 'steady'")
+    home.add("steps", *steps("steady", 1, range(1, 6001), 100.0))
+    home.add("step_phases", *phases("steady", 1, range(1, 6001), {"rollout": 60.0}))
+    home.con.execute("UPDATE step_phases SET seconds = 95 WHERE run = 'steady' AND step = 4321")
+    table = ask(home, "bottleneck", runs=["steady"]).tables["steps"]
+    assert len(table) <= 4000
+    rollout = table[table["phase"] == "rollout"]
+    assert rollout["seconds_max"].max() == 95
+    assert (rollout["seconds"] * rollout["steps"]).sum() == pytest.approx(6000 * 60 + 35)
+    assert (table.groupby("bin")["seconds"].sum()).to_list() == pytest.approx(
+        [100.0] * rollout["bin"].nunique()
+    )
+
+
+def test_rates_name_their_basis(home: Home) -> None:
+    result = ask(home, "rollouts")
+    totals = result.tables["totals"].set_index("run")
+    assert totals.loc["apart", "tok_per_s_per_gpu"] == pytest.approx(20000 / 150 / 8)
+    assert totals.loc["apart", "tok_per_s_per_rollout_gpu"] == pytest.approx(20000 / 150 / 6)
+    assert "all pools" in totals.loc["apart", "basis_gpu"]
+    # rollouts are counted over the seconds of steps that report them
+    assert totals.loc["broken", "rollouts_per_s"] == pytest.approx(32 / 500)
+    assert result.figure("rollouts").value == 160 + 192 + 19200
+
+
+def test_unit_costs(home: Home) -> None:
+    row = ask(home, "unit_economics").tables["units"].set_index("run").loc["steady"]
+    per = 160 / 19200
+    assert row["usd_per_rollout"] == pytest.approx(per)
+    assert row["usd_per_correct"] == pytest.approx(per / 0.5)
+    assert row["usd_per_informative"] == pytest.approx(per / (5 / 8))
+    assert row["usd_per_mtok"] == pytest.approx(160 / 19.2)
+    share = wilson(9600, 19200)
+    assert row["usd_per_correct_low"] == pytest.approx(per * 0.75 / share.high)
+    assert row["usd_per_correct_high"] == pytest.approx(per * 2 / share.low)
+
+
+def test_reward_is_not_accuracy(home: Home) -> None:
+    home.con.execute("UPDATE steps SET correct = NULL, reward_mean = 0.5")
+    result = ask(home, "unit_economics", runs=["steady"])
+    figure = result.figure("usd_per_correct")
+    assert figure.value is None
+    assert "reward is not accuracy" in (figure.missing or "")
+    assert "reward_not_accuracy" in {w.code for w in result.warnings}
+    assert "reward is not accuracy" in result.answer
+
+
+def test_units_of_several_runs_use_the_runs_that_have_them(home: Home) -> None:
+    result = ask(home, "unit_economics")
+    figure = result.figure("usd_per_mtok")
+    assert figure.value == pytest.approx((160 + 8.252) / 19.4)
+    assert "2 of 3 runs" in figure.label
+
+
+def test_a_run_that_lost_everything_is_counted_whole_and_said(home: Home) -> None:
+    home.con.execute("UPDATE attempts SET status = 'failed' WHERE run = 'steady'")
+    result = ask(home, "unit_economics", runs=["steady"])
+    assert result.figure("usd_per_rollout").value == pytest.approx(160 / 19200)
+    assert "no_surviving_attempt" in {w.code for w in result.warnings}
