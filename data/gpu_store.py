@@ -160,7 +160,7 @@ def _combined(
             FROM merged
         ),
         caps AS (SELECT gpu_id, {HOLD_MEDIANS} * median(gap_us) AS cap_us FROM spaced GROUP BY gpu_id)
-        SELECT gpu_id, ts, coalesce(least(gap_us, cap_us), 0) / 1e6 AS dt_s, {listed}
+        SELECT gpu_id, ts, if(gap_us IS NULL, 0, least(gap_us, cap_us)) / 1e6 AS dt_s, {listed}
         FROM spaced JOIN caps USING (gpu_id)
         """,
         parts / f"{uuid4().hex}.parquet",

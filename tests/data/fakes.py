@@ -138,3 +138,28 @@ def _tables(batch, frame, choices, source):
     batch.tables["runs"] = frame[["run"]].drop_duplicates().assign(framework="fake", algorithm="grpo")
     batch.tables["steps"] = frame.drop(columns=["loss", "resumed_from"], errors="ignore")
     batch.proposals = [Proposal(run, "gpus", 8, "for tests") for run in frame["run"].unique()]
+
+
+def gpu_csv(first, last, measure="gpu_util"):
+    """Two GPUs, a sample a second from `first` to before `last`; second 20 is missing."""
+    lines = [f"gpu_id,ts,{measure}"]
+    for second in range(first, last):
+        if second != 20:
+            stamp = f"2026-01-01 00:{second // 60:02}:{second % 60:02}"
+            lines += [f"g{gpu},{stamp},{(second % 10) / 16}" for gpu in (0, 1)]
+    return io.BytesIO(("\n".join(lines) + "\n").encode())
+
+
+def gpu_tables(store):
+    """Roll-ups and samples of all GPUs, sums rounded to what double addition guarantees in any order."""
+    with store.view() as view:
+        return {
+            "gpu_minutes": view.rows(
+                "SELECT gpu_id, minute, measure, round(known_s, 6), round(weighted_sum, 6), v_min, v_max, n "
+                "FROM gpu_minutes ORDER BY ALL"
+            ),
+            "gpu_coverage": view.rows(
+                "SELECT gpu_id, minute, round(known_s, 6), round(unknown_s, 6) FROM gpu_coverage ORDER BY ALL"
+            ),
+            "samples": view.rows(f"SELECT * FROM {view.gpu_parts_sql()} ORDER BY ALL"),
+        }
