@@ -91,6 +91,7 @@ def load_example_once(store: Store) -> None:
         return
     from data.examples.load import load_example
 
+    print("Loading the bundled example into an empty home …", flush=True)
     try:
         load_example(store)
     except UserError as error:

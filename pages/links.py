@@ -28,8 +28,14 @@ def ask_revoke(book: LinkBook, link: Link) -> None:
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button("Keep it", key="revoke_no"):
             st.rerun()
-        if st.button("Revoke for good", key="revoke_yes", type="primary", icon=":material/link_off:"):
-            book.revoke(str(link.id))
+        if st.button(
+            "Revoke for good",
+            key="revoke_yes",
+            type="primary",
+            icon=":material/link_off:",
+            on_click=book.revoke,
+            args=(str(link.id),),
+        ):
             st.toast("The link is revoked.")
             st.rerun()
 

@@ -147,8 +147,9 @@ def _versions(results: Sequence[Result]) -> dict[str, str]:
     """Return what pins the report; a key on which results differ lists every value."""
     out: dict[str, str] = {}
     for key in sorted({k for r in results for k in r.versions}):
-        values = dict.fromkeys(str(r.versions[key]) for r in results if r.versions.get(key) is not None)
-        out[key] = ", ".join(values)
+        found = [r.versions[key] for r in results if r.versions.get(key) is not None]
+        flat = [v for value in found for v in (value if isinstance(value, list | tuple) else [value])]
+        out[key] = ", ".join(dict.fromkeys(str(v) for v in flat))
     return out
 
 

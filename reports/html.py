@@ -18,12 +18,13 @@ from markupsafe import Markup
 from analysis.result import Figure
 from charts.text import interval, quantity, unit_tail
 from reports.canonical import script_json
-from reports.freeze import FrozenReport
+from reports.freeze import SYNTHETIC_CODES, FrozenReport
 from reports.redact import Redaction
 
 TEMPLATES = Path(__file__).parent / "templates"
 EXPIRY_MARK = "<!--ipd:link-->"
 SHOWN_ROWS = 100
+SMALL_ROWS, SMALL_COLUMNS = 12, 9
 CSP_CLOSED = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _CSP_META = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]+)">')
 _CSP_REACH = 4_000
@@ -52,6 +53,11 @@ class Table:
     numeric: list[bool]
     rows: list[list[str]]
     total: int
+
+    @property
+    def small(self) -> bool:
+        """Whether it may stand open on a page and be printed."""
+        return self.total <= SMALL_ROWS and len(self.columns) <= SMALL_COLUMNS
 
 
 def render(report: FrozenReport) -> str:
@@ -134,10 +140,10 @@ def _section(section: Mapping[str, Any]) -> dict[str, Any]:
             _table(name, rows, section["columns"].get(name, [])) for name, rows in section["tables"].items()
         ],
         "assumptions": [
-            {**a, "shown": _plain(a["value"]), "badge": _badge(str(a["status"]))}
+            {**a, "shown": _measure(a["value"], str(a["unit"])), "badge": _badge(str(a["status"]))}
             for a in section["assumptions"]
         ],
-        "warnings": section["warnings"],
+        "warnings": _grouped(section["warnings"]),
         "params": {k: _plain(v) for k, v in section["params"].items() if v not in (None, [], "")},
     }
 
@@ -159,8 +165,22 @@ def _number(raw: Mapping[str, Any]) -> Number:
     )
 
 
+def _grouped(warnings: list[Mapping[str, str]]) -> list[dict[str, str]]:
+    """Equal sentences once, with their places; the synthetic mark stands at the top of the page already."""
+    places: dict[str, list[str]] = {}
+    for item in warnings:
+        if item["code"] not in SYNTHETIC_CODES:
+            places.setdefault(item["text"], []).append(item["where"])
+    return [
+        {"text": text, "where": ", ".join(dict.fromkeys(w for w in found if w))}
+        for text, found in places.items()
+    ]
+
+
 def _table(name: str, rows: list[Mapping[str, Any]], columns: list[str]) -> Table:
+    """Columns that hold tables of their own stay in the frozen data, not on the page."""
     shown = rows[:SHOWN_ROWS]
+    columns = [c for c in columns if not any(_is_nested(r.get(c)) for r in rows)]
     numeric = [
         any(isinstance(r.get(c), int | float) for r in shown)
         and not any(isinstance(r.get(c), str) for r in shown)
@@ -168,6 +188,12 @@ def _table(name: str, rows: list[Mapping[str, Any]], columns: list[str]) -> Tabl
     ]
     cells = [[_cell(row.get(c), c) for c in columns] for row in shown]
     return Table(name.replace("_", " "), [_heading(c) for c in columns], numeric, cells, len(rows))
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, Mapping) or (
+        isinstance(value, list) and any(isinstance(v, list | Mapping) for v in value)
+    )
 
 
 def _cell(value: Any, column: str) -> str:
@@ -187,12 +213,23 @@ def _measure(value: Any, unit: str) -> str:
     if value is None:
         return "not shown"
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return f"{quantity(float(value), unit)} {unit_tail(unit)}".strip()
+        _, per, what = unit.partition(" per ")
+        tail = f"per {what}" if per and unit.lower().startswith("usd") else unit_tail(unit)
+        return f"{quantity(float(value), unit)} {tail}".strip()
     return f"{_plain(value)} {unit}".strip()
 
 
 def _heading(column: str) -> str:
-    return column.replace("_", " ").replace("usd", "USD").replace("gpu", "GPU")
+    words = {
+        "usd": "USD",
+        "gpu": "GPU",
+        "gpus": "GPUs",
+        "llm": "LLM",
+        "frac": "(0–1)",
+        "s": "(s)",
+        "mfu": "MFU",
+    }
+    return " ".join(words.get(w, w) for w in column.split("_"))
 
 
 def _plain(value: Any) -> str:
@@ -219,7 +256,8 @@ def _fine_print(report: FrozenReport) -> list[tuple[str, str]]:
     names = {
         "app": "App version",
         "formulas": "Formulas",
-        "prices": "Price book",
+        "price_book": "Price book",
+        "prices": "Prices used",
         "catalogue": "Catalogue",
         "data_version": "Data version",
     }

@@ -49,11 +49,19 @@ def sample_result() -> Result:
             "empty": pd.DataFrame({"step": pd.Series(dtype="int64"), "reward": pd.Series(dtype="float64")}),
         },
         assumptions=(
-            Assumption("price of B200", 5.5, "usd_per_gpu_h", "analyst", f"Quote of {HOSTILE}", "2026-10-01"),
+            Assumption(
+                "price of B200", 5.5, "USD per GPU-hour", "analyst", f"Quote of {HOSTILE}", "2026-10-01"
+            ),
             Assumption("MFU ceiling", 0.6, "frac", "vendor_spec", "data sheet", "2026-01-01"),
         ),
         warnings=(Notice("time_lower_bound", "Start-up is not in the file.", HOSTILE),),
-        versions={"app": "0.1.0", "formulas": "1", "prices": "2026-11-01", "data_cutoff": "2026-11-29"},
+        versions={
+            "app": "0.1.0",
+            "formulas": "1",
+            "price_book": "2026-11-01",
+            "prices": ["p-1", "p-2"],
+            "data_cutoff": "2026-11-29",
+        },
     )
 
 

@@ -6,6 +6,8 @@ import re
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 
+import pandas as pd
+
 from analysis.result import Notice
 from reports.freeze import freeze
 from reports.html import EXPIRY_MARK, policy_of, render, with_link_note
@@ -78,12 +80,32 @@ def test_page_says_what_a_reader_must_know(report):
         "vendor spec",
         "Data up to 2026-11-29",
         "Price book 2026-11-01",
+        "Prices used p-1, p-2",
+        "$5.50 per GPU-hour",
         f"Content hash (SHA-256) {report.hash}",
         "Frozen at 2026-11-30 12:00 UTC",
         "empty · 0 rows",
     ):
         assert part in text
     assert "Synthetic" not in text
+
+
+def test_equal_warnings_stand_once_with_their_places(result):
+    twice = dataclasses.replace(
+        result, warnings=(Notice("n", "Few tasks.", "a"), Notice("n", "Few tasks.", "b"))
+    )
+    text = " ".join(Page(render(freeze([twice], "t", draw=draw))).text.split())
+    assert text.count("Few tasks.") == 1
+    assert "(a, b)" in text
+
+
+def test_tables_inside_cells_stay_in_the_data(result):
+    nested = dataclasses.replace(
+        result, tables={"t": pd.DataFrame({"run": ["a"], "inner": [[{"phase": "eval"}]]})}
+    )
+    report = freeze([nested], "t", draw=draw)
+    assert "phase" not in Page(render(report)).text
+    assert report.sections[0]["tables"]["t"][0]["inner"] == [{"phase": "eval"}]
 
 
 def test_synthetic_results_say_so(result):
@@ -109,8 +131,6 @@ def test_page_without_figures_needs_no_script(result):
 
 
 def test_long_tables_are_cut_and_say_so(result):
-    import pandas as pd
-
     long = dataclasses.replace(result, tables={"steps": pd.DataFrame({"step": range(5_000)})})
     page = render(freeze([long], "t", draw=draw))
     assert "5,000 rows, the first 100 shown" in " ".join(Page(page).text.split())

@@ -1,0 +1,98 @@
+"""Share in a real browser: the dialog, the link in a clean context, what runs in it, and revoking."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from reports.links import LinkBook
+from tests.app_server import cli_json
+from tests.samples import verl_log
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser_share")]
+HOSTILE = "<img src=x onerror=window.__pwn=1>"
+
+
+def watched(context):
+    """A page that notes what it asks for and complains about."""
+    page = context.new_page()
+    page.asked, page.complaints = [], []
+    page.on("request", lambda r: page.asked.append(r.url))
+    page.on("console", lambda m: page.complaints.append(m.text) if m.type == "error" else None)
+    page.on("pageerror", lambda e: page.complaints.append(str(e)))
+    return page
+
+
+def assert_clean_report(page, width):
+    page.wait_for_selector(".plot .main-svg")
+    assert page.complaints == []
+    assert page.evaluate("window.__pwn") is None
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    drawn = page.evaluate(
+        "[...document.querySelectorAll('.plot')].map(p => !!p.querySelector('.main-svg path'))"
+    )
+    assert drawn
+    assert all(drawn)
+
+
+def test_share_open_in_a_clean_browser_and_revoke(browser, server, tmp_path):
+    owner = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = owner.new_page()
+    page.goto(server.url + "/")
+    page.get_by_role("button", name="Share").first.click(timeout=60_000)
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("a link opens for nobody else").wait_for(timeout=30_000)
+    dialog.get_by_label("Title").fill("Shared <b>week</b>")
+    dialog.get_by_label("Title").press("Enter")
+    with page.expect_download(timeout=60_000) as waiting:
+        dialog.get_by_role("button", name="HTML report").click()
+    saved = Path(tmp_path / "report.html")
+    waiting.value.save_as(saved)
+    dialog.get_by_text("Make a link all the same").click()
+    dialog.get_by_role("button", name="Create link").click()
+    code = dialog.locator("code", has_text="/r/")
+    code.wait_for(timeout=60_000)
+    address = code.inner_text().strip()
+    assert re.fullmatch(re.escape(server.url) + r"/r/[\w-]{43}", address)
+
+    for width, scheme in ((1280, "light"), (390, "dark")):
+        stranger = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme)
+        seen = watched(stranger)
+        assert seen.goto(address).status == 200
+        assert seen.get_by_role("heading", level=1).inner_text() == "Shared <b>week</b>"
+        assert_clean_report(seen, width)
+        assert seen.get_by_text("Synthetic example data.").is_visible()
+        assert seen.asked == [address]
+        stranger.close()
+
+    offline = browser.new_context(offline=True)
+    seen = watched(offline)
+    seen.goto(saved.as_uri())
+    assert_clean_report(seen, 1280)
+    offline.close()
+
+    page.goto(server.url + "/links")
+    page.get_by_role("button", name="Revoke").first.click(timeout=60_000)
+    page.get_by_role("button", name="Revoke for good").click()
+    page.get_by_text("No links open now; 1 closed.").wait_for(timeout=30_000)
+    stranger = browser.new_context()
+    seen = stranger.new_page()
+    assert seen.goto(address).status == 404
+    assert seen.get_by_role("heading", level=1).inner_text() == "No report here"
+    stranger.close()
+    owner.close()
+    assert [link.state() for link in LinkBook(server.home).all()] == ["revoked"]
+
+
+def test_hostile_names_do_not_run_in_a_shared_report(browser, server, tmp_path):
+    path = tmp_path / "evil.log"
+    path.write_text(verl_log(1, 6))
+    cli_json("import", path, "--run", HOSTILE, "--platform", "h100-sxm", "--gpus", 8, home=server.home)
+    made = cli_json("link", "create", "--title", HOSTILE, home=server.home)
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    seen = watched(context)
+    seen.goto(server.url + made["path"])
+    assert_clean_report(seen, 1280)
+    assert HOSTILE in seen.inner_text("body")
+    assert seen.locator("img[src=x]").count() == 0
+    context.close()

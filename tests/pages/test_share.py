@@ -1,0 +1,85 @@
+"""The share bar and the page of links, without a browser."""
+
+from datetime import UTC, datetime, timedelta
+
+from reports.links import LinkBook
+
+PAST = datetime.now(UTC) - timedelta(days=30)
+
+
+def texts(at) -> str:
+    return "\n".join(e.value for kind in ("markdown", "caption", "title") for e in at.get(kind))
+
+
+def links(app):
+    at = app()
+    at.switch_page("links.py").run()
+    assert not at.exception
+    return at
+
+
+def test_nothing_shared_says_how_to_share(app):
+    assert "Nothing is shared yet." in texts(links(app))
+
+
+def test_open_and_closed_links_are_told_apart(app, store):
+    book = LinkBook(store.home)
+    book.create("h", "Weekly **bold** $x$", expires_in=None)
+    book.create("h", "Old", now=PAST)
+    book.revoke(str(book.create("h", "Wrong").link.id))
+    at = links(app)
+    shown = texts(at)
+    assert "1 link opens now; 2 closed." in shown
+    assert "Weekly \\*\\*bold\\*\\* \\$x\\$" in shown
+    assert "opens until it is revoked" in shown
+    assert "listens on your machine only" in shown
+    closed = at.dataframe[0].value
+    assert sorted(zip(closed["Title"], closed["State"], strict=True)) == [
+        ("Old", "expired"),
+        ("Wrong", "revoked"),
+    ]
+    assert [b.label for b in at.button if b.key.startswith("revoke_")] == ["Revoke"]
+
+
+def test_revoking_asks_first_and_is_then_immediate(app, store):
+    book = LinkBook(store.home)
+    new = book.create("h", "Weekly")
+    at = links(app)
+    at.button(key=f"revoke_{new.link.id}").click().run()
+    assert book.open(new.token, count=False) is not None
+    at.button(key="revoke_yes").click().run()
+    assert not at.exception
+    assert book.open(new.token, count=False) is None
+
+
+def test_keeping_a_link_keeps_it(app, store):
+    book = LinkBook(store.home)
+    new = book.create("h", "Weekly")
+    at = links(app)
+    at.button(key=f"revoke_{new.link.id}").click().run()
+    at.button(key="revoke_no").click().run()
+    assert book.open(new.token, count=False) is not None
+
+
+def test_many_links_come_in_pages(app, store):
+    book = LinkBook(store.home)
+    for number in range(23):
+        book.create("h", f"Report {number}")
+    at = links(app)
+    assert len([b for b in at.button if b.key.startswith("revoke_")]) == 20
+
+
+def test_the_dialog_offers_the_file_first(app, loaded):
+    at = app()
+    at.button(key="share_ledger").click().run()
+    assert not at.exception
+    assert "a link opens for nobody else" in "\n".join(e.value for e in at.info)
+    assert at.selectbox(key="share_expiry").value == "7 days"
+
+
+def test_where_links_reach_people_the_dialog_does_not_warn(app, loaded, monkeypatch):
+    monkeypatch.setenv("IPD_BASE_URL", "https://ipd.example.org")
+    at = app()
+    at.button(key="share_ledger").click().run()
+    assert not at.exception
+    assert not [e for e in at.info if "nobody else" in e.value]
