@@ -59,9 +59,9 @@ def write(
     stamp = {"upload_id": receipt.upload_id, "seq": seq}
     runs = _runs(identity, choices)
     newest = _knows_most(con, identity, last_steps)
-    _sources(con, batch, identity, choices, stamp, last_steps)
     notes = list(identity.notes)
-    written = _rows(con, batch, receipt.upload_id, newest, identity.explicit, notes, progress)
+    written = _sources(con, batch, identity, choices, stamp, last_steps)
+    written |= _rows(con, batch, receipt.upload_id, newest, identity.explicit, notes, progress)
     written |= add_samples(con, parts, batch.gpu_parts, receipt.upload_id, notes, progress)
     apply_choices(con, runs, choices)
     _proposals(con, batch, receipt.upload_id)
@@ -154,8 +154,11 @@ def _sources(
     choices: Choices,
     stamp: dict[str, Any],
     last_steps: dict[tuple[str, int], int],
-) -> None:
-    """What this file says about runs, attempts and allocations, kept apart so that it can be taken back."""
+) -> dict[str, int]:
+    """What this file says about runs, attempts and allocations, kept apart so that it can be taken back.
+
+    Returns rows of the file by table; only files that list runs or allocations count.
+    """
     locals_of = {run: local for local, run in identity.runs.items()}
     runs = pd.DataFrame({"run": _runs(identity, choices)})
     if len(runs):
@@ -187,6 +190,8 @@ def _sources(
             timed = kept.reindex(columns=["started_at", "ended_at", "seconds"]).notna().any(axis=1)
             kept = kept.assign(attempt=kept["attempt"].where(timed, EVERY_ATTEMPT))
         merge(con, "allocation_sources", kept.assign(**stamp), "replace")
+    listed = ("runs", "attempts", "allocations") if batch.format.startswith("ipd_") else ()
+    return {table: len(batch.tables[table]) for table in listed if table in batch.tables}
 
 
 def _joined(base: pd.DataFrame, more: pd.DataFrame | None, on: list[str], wanted: list[str]) -> pd.DataFrame:
