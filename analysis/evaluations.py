@@ -27,11 +27,12 @@ class Evaluations:
     notices: tuple[Notice, ...]
 
     def benchmarks(self) -> list[str]:
-        """Ids of the benchmarks that were evaluated, most runs first."""
+        """Ids of the benchmarks that were evaluated, most runs first, among equals most tasks."""
         if self.frame.empty:
             return []
-        counts = self.frame.groupby("benchmark_id")["for_run"].nunique()
-        return [str(b) for b in counts.sort_index().sort_values(ascending=False, kind="stable").index]
+        by = self.frame.groupby("benchmark_id").agg(runs=("for_run", "nunique"), n=("n", "max"))
+        ordered = by.sort_index().sort_values(["runs", "n"], ascending=False, kind="stable")
+        return [str(b) for b in ordered.index]
 
 
 def load_evaluations(view: View, filters: Filters) -> Evaluations:
