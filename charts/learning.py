@@ -66,7 +66,7 @@ def point_price(result: Result, mode: Mode = "light") -> go.Figure:
     theme.apply(
         fig,
         title=title,
-        subtitle="grouped by platform generation; whiskers: 95 % interval",
+        subtitle=f"{_benchmarks(data)}grouped by platform generation; whiskers: 95 % interval",
         alt=f"Bars of dollars per point; {best['run']} is the cheapest at {money(best['usd_per_point'])}.",
         table="runs",
         mode=mode,
@@ -83,6 +83,11 @@ def point_price(result: Result, mode: Mode = "light") -> go.Figure:
         zeroline=False,
     )
     return fig
+
+
+def _benchmarks(data: pd.DataFrame) -> str:
+    names = [str(b) for b in data.get("benchmark", pd.Series(dtype=object)).dropna().unique()]
+    return f"on {theme.short(names[0], 24)}; " if len(names) == 1 else ""
 
 
 def _two_lines(run: object, generation: object) -> str:

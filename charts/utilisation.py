@@ -43,6 +43,7 @@ def ladder(result: Result, mode: Mode = "light") -> go.Figure:
             text=_wrapped(f"not known: {row['missing']}"),
             showarrow=False,
             xanchor="left",
+            align="left",
             font={"size": 11, "color": theme.palette(mode).quiet},
         )
     told = ", ".join(f"{r.rung} {_amount(getattr(r, value), dollars)}" for r in known.itertuples())
@@ -91,6 +92,7 @@ def _rungs(known: pd.DataFrame, value: str, mode: Mode) -> go.Bar:
         marker={"color": [shades.get(str(r), colours.accent) for r in known["rung"]]},
         error_x=error_bars(known[value], known[f"{value}_low"], known[f"{value}_high"], colours.text),
         text=[_amount(v, value == "usd") for v in known[value]],
+        insidetextfont={"color": colours.surface},
         textposition="inside",
         insidetextanchor="start",
         textangle=0,

@@ -5,6 +5,7 @@ import streamlit as st
 from charts import gain as gain_charts
 from charts import learning as learning_charts
 from charts import unit_economics as unit_charts
+from pages.parts.answer import flowing
 from pages.parts.assumptions import show_how
 from pages.parts.choose import dropdown, segments
 from pages.parts.compute import compute_or_stop
@@ -55,7 +56,7 @@ show_chart(learning_charts.point_price(learning, state.theme), key="intelligence
 show_table(learning, "by_generation", title="Runs grouped by platform generation")
 
 st.subheader("Per rollout", anchor=False)
-st.markdown(md_escape(costs.answer))
+st.markdown(md_escape(flowing(costs.answer)))
 show_figures(costs)
 show_chart(unit_charts.unit_costs(costs, state.theme), key="intelligence-unit-costs")
 

@@ -5,6 +5,7 @@ import streamlit as st
 from charts import bottleneck as step_charts
 from charts import rollouts as rollout_charts
 from charts import unit_economics as unit_charts
+from pages.parts.answer import flowing
 from pages.parts.assumptions import show_how
 from pages.parts.choose import dropdown, segments
 from pages.parts.compute import compute_or_stop
@@ -40,7 +41,7 @@ if timed:
     show_chart(step_charts.if_free(steps, state.theme), key="rollouts-if-free")
 
 st.subheader("How fast and how long", anchor=False)
-st.markdown(md_escape(rollouts.answer))
+st.markdown(md_escape(flowing(rollouts.answer)))
 show_figures(rollouts)
 known = rollout_charts.rates_known(rollouts)
 rate = known[0] if known else None
@@ -59,7 +60,7 @@ if dropped.data:
     show_chart(dropped, key="rollouts-dropped")
 
 st.subheader("What one costs", anchor=False)
-st.markdown(md_escape(costs.answer))
+st.markdown(md_escape(flowing(costs.answer)))
 show_figures(costs)
 show_warnings(costs)
 show_chart(unit_charts.unit_costs(costs, state.theme), key="rollouts-unit-costs")

@@ -33,14 +33,15 @@ options = sorted(MEASURES, key=lambda m: (m not in recorded, list(MEASURES).inde
 
 
 def name(measure: str) -> str:
-    """Name a measure and say when no file holds it."""
-    return MEASURES[measure].label + ("" if measure in recorded else " (not recorded)")
+    """Name a measure as its vendor does."""
+    return MEASURES[measure].label
 
 
 with controls:
     measure = dropdown("ut_measure", "Measure", options, "gpu_util", name, width=400)
+absent = "" if measure in recorded else "**Not recorded** for this choice.  \n"
 st.caption(
-    f"**Proves** that {md_escape(MEASURES[measure].proves)}.  \n"
+    f"{absent}**Proves** that {md_escape(MEASURES[measure].proves)}.  \n"
     f"**Does not prove** {md_escape(MEASURES[measure].not_proves)}."
 )
 result = of_run if measure == "gpu_util" else compute_or_stop("utilisation", {**picked, "measure": measure})

@@ -10,4 +10,9 @@ def show_answer(result: Result) -> None:
     """Draw the answer line; a result without one says so."""
     text = result.answer.strip() or "The data on hand cannot answer this yet."
     with st.container(key=f"answer_{result.analysis}"):
-        st.markdown(f"##### {md_escape(' '.join(text.split()))}", anchors=False)
+        st.markdown(f"##### {md_escape(flowing(text))}", anchors=False)
+
+
+def flowing(text: str) -> str:
+    """Return a sentence on one line whose numbers never part from their percent sign."""
+    return " ".join(text.split()).replace(" %", "\u00a0%")

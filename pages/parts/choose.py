@@ -1,4 +1,8 @@
-"""Controls of one page: their value lives in the address, and a value the page does not know is named."""
+"""Controls of one page: their value lives in the address, and a value the page does not know is named.
+
+Streamlit writes what a control shows into the address, not the option behind it: `names` must be one to one
+and must not depend on the data.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -16,7 +20,7 @@ def segments(
     tip: str | None = None,
 ) -> str:
     """Draw a few choices side by side; `param` is both widget key and URL parameter."""
-    url_choice(param, options, default, label.lower())
+    url_choice(param, [names(o) for o in options], names(default), label.lower())
     picked = st.segmented_control(
         label,
         list(options),
@@ -42,7 +46,7 @@ def dropdown(
     width: int = 320,
 ) -> str:
     """Draw a list of choices; `param` is both widget key and URL parameter."""
-    url_choice(param, options, default, label.lower())
+    url_choice(param, [names(o) for o in options], names(default), label.lower())
     picked = st.selectbox(
         label,
         list(options),

@@ -8,8 +8,9 @@ import streamlit as st
 
 from charts import theme
 from pages.parts.download import csv_button
-from pages.parts.state import settle
+from pages.parts.state import note, settle
 from pages.parts.tables import as_shown, column_config
+from pages.parts.urlcheck import UrlNotice, quote
 from pages.parts.words import column_label, md_escape
 
 DEFAULT = (
@@ -89,6 +90,7 @@ def _even(part: pd.DataFrame) -> list[float]:
 
 def controls(columns: Sequence[str]) -> tuple[str, list[str]]:
     """Draw filter and column picker; return the filter text and the chosen columns in ledger order."""
+    _check_columns(columns)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = st.text_input(
             "Filter",
@@ -105,7 +107,7 @@ def controls(columns: Sequence[str]) -> tuple[str, list[str]]:
                 list(columns),
                 default=[c for c in DEFAULT if c in columns],
                 selection_mode="multi",
-                format_func=lambda c: LABELS.get(c, column_label(c)),
+                format_func=_column_name,
                 key=COLUMNS_KEY,
                 bind="query-params",
                 on_change=settle,
@@ -114,6 +116,18 @@ def controls(columns: Sequence[str]) -> tuple[str, list[str]]:
     order = [*[c for c in DEFAULT if c in columns], *[c for c in columns if c not in DEFAULT]]
     picked = set(chosen or DEFAULT) | {"run"}
     return text or "", [c for c in order if c in picked]
+
+
+def _column_name(column: str) -> str:
+    return LABELS.get(column, column_label(column))
+
+
+def _check_columns(columns: Sequence[str]) -> None:
+    known = {_column_name(c) for c in columns}
+    lost = [c for c in dict.fromkeys(st.query_params.get_all(COLUMNS_KEY)) if c not in known]
+    if lost:
+        text = f"The address asks for column {quote(lost)}, which the ledger does not have; it is left out."
+        note(UrlNotice(COLUMNS_KEY, text))
 
 
 def matching(frame: pd.DataFrame, text: str) -> pd.DataFrame:

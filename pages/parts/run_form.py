@@ -59,7 +59,9 @@ def show_run_form(store: Store, run: str, *, key: str) -> None:
     _hints(hints)
     with st.form(f"details_{key}", border=False):
         chosen = _heads(details, in_force, hints, campaigns, catalogue, key)
-        pools = _pool_editor(initial_pools(details, known, hints), catalogue, key)
+        pools = initial_pools(details, known, hints)
+        shared = _shared_platform(pools, catalogue, key)
+        pools = with_platform(_pool_editor(pools, catalogue, key), shared)
         status = _status_editor(attempts, details, key)
         note = st.text_input("Note", value=details.note or "", key=f"note_{key}", max_chars=500)
         if not st.form_submit_button("Save run details", type="primary", icon=":material/save:"):
@@ -103,6 +105,29 @@ def pools_of(frame: pd.DataFrame) -> tuple[PoolDetails, ...]:
         if set(given) & {"gpus", "cores", "platform"}:
             pools.append(PoolDetails.model_validate(given))
     return tuple(pools)
+
+
+def with_platform(pools: pd.DataFrame, platform: str | None) -> pd.DataFrame:
+    """The pools with `platform` where a pool with GPUs names none."""
+    if platform is None:
+        return pools
+    open_ = pools["platform"].isna() & pools["gpus"].notna()
+    return pools.assign(platform=pools["platform"].mask(open_, platform))
+
+
+def _shared_platform(pools: pd.DataFrame, catalogue: Catalogue, key: str) -> str | None:
+    """One plain control for the commonest gap: no file says on which platform the run was."""
+    if pools["platform"].notna().all():
+        return None
+    names = {p.platform_id: p.name for p in catalogue.platforms()}
+    return st.selectbox(
+        "Platform",
+        list(names),
+        index=None,
+        format_func=lambda name: f"{names[name]} ({name})",
+        placeholder="Choose: it counts for every pool below that names none",
+        key=f"platform_{key}",
+    )
 
 
 def _lacking(run: str, lacking: Sequence[Missing]) -> None:

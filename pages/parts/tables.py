@@ -21,7 +21,7 @@ def number_format(name: str, values: pd.Series) -> str:
     typical = float(finite.median()) if len(finite) else 1.0
     whole = pd.api.types.is_integer_dtype(values) or typical >= 100
     places = 0 if whole else min(6, max(0, 2 - math.floor(math.log10(typical))))
-    dollars = "$" if name == "usd" or name.startswith("usd_") or name.endswith("_usd") else ""
+    dollars = "$" if "usd" in name.split("_") else ""
     return f"{dollars}%,.{places}f"
 
 
