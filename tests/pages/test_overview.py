@@ -1,0 +1,109 @@
+"""Overview: the answer first, four figures, a ledger that filters, compares and leaves as CSV."""
+
+import json
+from collections.abc import Callable
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from data.store import Store
+from pages.parts.ledgertable import matching, prepare
+
+App = Callable[..., AppTest]
+
+
+def text_of(at: AppTest) -> str:
+    return " ".join(m.value.replace("\\", "") for m in [*at.markdown, *at.caption])
+
+
+def specs(at: AppTest) -> list[dict]:
+    return [json.loads(chart.proto.spec) for chart in at.get("plotly_chart")]
+
+
+def ledger_of(at: AppTest) -> pd.DataFrame:
+    return at.dataframe[0].value
+
+
+def test_an_empty_home_says_why_and_offers_the_example(app: App) -> None:
+    at = app()
+    assert not at.exception
+    assert "Nothing is loaded yet" in text_of(at)
+    assert any("example" in b.label.lower() for b in at.button)
+    assert not at.get("plotly_chart")
+
+
+def test_answer_figures_ledger_and_charts_of_the_example(app: App, loaded: Store) -> None:
+    at = app()
+    assert not at.exception
+    answer = next(m.value for m in at.markdown if m.value.startswith("##### "))
+    assert "math-example" in answer and "\\$" in answer
+    assert len(at.metric) == 4
+    assert set(ledger_of(at)["run"]) == {"h100-sync", "gb200-sync", "gb200-async"}
+    drawn = specs(at)
+    assert [s["layout"]["meta"]["table"] for s in drawn] == ["scores", "phases"]
+    assert "USD" in drawn[0]["layout"]["xaxis"]["title"]["text"]
+    assert "%" in drawn[0]["layout"]["yaxis"]["title"]["text"]
+
+
+def test_phase_bars_add_up_to_the_spend_in_the_ledger(app: App, loaded: Store) -> None:
+    at = app()
+    ledger = ledger_of(at)
+    for row in ledger.itertuples():
+        assert sum(row.phase_bar) == pytest.approx(row.usd, rel=1e-6)
+
+
+def test_a_filter_in_the_address_keeps_matching_rows(app: App, loaded: Store) -> None:
+    at = app(ov_filter="GB200-sync")
+    assert not at.exception and not at.warning
+    assert list(ledger_of(at)["run"]) == ["gb200-sync"]
+
+
+def test_a_filter_that_matches_nothing_is_said(app: App, loaded: Store) -> None:
+    at = app(ov_filter="zebra")
+    assert not at.exception
+    assert any("No run matches" in i.value for i in at.info)
+
+
+def test_chosen_columns_come_from_the_address_and_bad_ones_are_named(app: App, loaded: Store) -> None:
+    at = app(ov_columns=["Spend (USD)", "no_such"])
+    assert not at.exception
+    assert list(ledger_of(at).columns) == ["run", "usd"]
+    assert any("no\\_such" in w.value for w in at.warning)
+
+
+def test_one_run_from_the_sidebar_is_the_only_one_everywhere(app: App, loaded: Store) -> None:
+    at = app(runs=["gb200-sync"])
+    assert list(ledger_of(at)["run"]) == ["gb200-sync"]
+    assert {t["legendgroup"] for t in specs(at)[0]["data"]} == {"gb200-sync"}
+
+
+def test_how_it_was_computed_names_prices_with_badges(app: App, loaded: Store) -> None:
+    text = text_of(app())
+    assert "USD per GPU-hour" in text and "-badge[" in text
+    assert "Price book" in text and "Formulas" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"), [("h100", 1), ("GB200", 2), ("completed gb200 async", 1), ("", 3)]
+)
+def test_every_word_of_the_filter_must_be_found(words: str, kept: int) -> None:
+    frame = pd.DataFrame(
+        {"run": ["h100-a", "gb200-sync", "gb200-async"], "status": [["failed"], ["completed"], ["completed"]]}
+    )
+    assert len(matching(frame, words)) == kept
+
+
+def test_sparklines_are_evenly_spaced_in_dollars() -> None:
+    base = {
+        "usd_by_phase": [],
+        "platforms": ["h100-sxm"],
+        "last_score": 0.9,
+        "warnings": 0,
+        "status": "completed",
+    }
+    ledger = pd.DataFrame([{"run": "a", "scores": [], **base}])
+    scores = pd.DataFrame({"run": "a", "x": [0.0, 90.0, 100.0], "score": [0.1, 0.5, 0.9]})
+    line = prepare(ledger, scores)["score_line"][0]
+    assert line[0] == pytest.approx(10) and line[-1] == pytest.approx(90)
+    assert sum(v == pytest.approx(10) for v in line) == pytest.approx(0.9 * len(line), abs=1)
