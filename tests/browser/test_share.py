@@ -35,6 +35,14 @@ def assert_clean_report(page, width):
     assert all(drawn)
 
 
+def settle(page):
+    """Wait until the script has run to its end: a click into a rerun would be lost."""
+    page.wait_for_timeout(500)
+    page.wait_for_function(
+        "!document.querySelector('[data-test-script-state=running], [data-stale=true]')", timeout=60_000
+    )
+
+
 def test_share_open_in_a_clean_browser_and_revoke(browser, server, tmp_path):
     owner = browser.new_context(viewport={"width": 1280, "height": 900})
     page = owner.new_page()
@@ -44,6 +52,7 @@ def test_share_open_in_a_clean_browser_and_revoke(browser, server, tmp_path):
     dialog.get_by_text("a link opens for nobody else").wait_for(timeout=30_000)
     dialog.get_by_label("Title").fill("Shared <b>week</b>")
     dialog.get_by_label("Title").press("Enter")
+    settle(page)
     with page.expect_download(timeout=60_000) as waiting:
         dialog.get_by_role("button", name="HTML report").click()
     saved = Path(tmp_path / "report.html")
