@@ -62,6 +62,13 @@ def evidence(
     con: duckdb.DuckDBPyConnection, batch: Batch, local: str, number: int, run: str
 ) -> list[Evidence]:
     """One entry for each stored attempt of `run`; needs the tables of `incoming`."""
+    rows = con.execute(
+        _evidence_sql(), {"run": run, "local": local, "number": number, "format": batch.format}
+    ).fetchall()
+    return [Evidence(*row) for row in rows]
+
+
+def _evidence_sql() -> str:
     kinds = types("steps")
     numbers = [c for c, kind in kinds.items() if kind in NUMERIC and c not in ("attempt", "step")]
     both = _any(f"(i.{quote(c)} IS NOT NULL AND s.{quote(c)} IS NOT NULL)" for c in numbers)
@@ -71,8 +78,7 @@ def evidence(
         f"abs(i.{c} - s.{c}) > {LOOSE_RELATIVE} * greatest(abs(i.{c}), abs(s.{c})) + {LOOSE_ABSOLUTE}"
         for c in LOOSE
     )
-    rows = con.execute(
-        f"""
+    return f"""
         WITH stored AS (SELECT DISTINCT attempt FROM attempt_sources WHERE run = $run),
         pairs AS (
             SELECT s.attempt, s.step, s.source = i.source AS same, {both} AS compared,
@@ -105,10 +111,7 @@ def evidence(
             coalesce(o.overlap, 0), coalesce(far, 0)
         FROM stored LEFT JOIN same_log s USING (attempt) LEFT JOIN other_log o USING (attempt)
         ORDER BY attempt
-        """,
-        {"run": run, "local": local, "number": number, "format": batch.format},
-    ).fetchall()
-    return [Evidence(*row) for row in rows]
+        """
 
 
 def fingerprint(con: duckdb.DuckDBPyConnection, batch: Batch, local: str) -> str | None:

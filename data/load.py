@@ -167,6 +167,25 @@ def _sources(
         marked = runs["synthetic"].fillna(False).astype(bool) if "synthetic" in runs else False
         runs = runs.assign(local_run=runs["run"].map(locals_of), synthetic=marked | choices.synthetic)
         merge(con, "run_sources", runs.assign(**stamp), "replace")
+    _attempt_sources(con, batch, identity, stamp, last_steps)
+    allocations = batch.tables.get("allocations")
+    if allocations is not None:
+        kept = allocations.drop(columns=["source"], errors="ignore")
+        if not identity.explicit:
+            timed = kept.reindex(columns=["started_at", "ended_at", "seconds"]).notna().any(axis=1)
+            kept = kept.assign(attempt=kept["attempt"].where(timed, EVERY_ATTEMPT))
+        merge(con, "allocation_sources", kept.assign(**stamp), "replace")
+    listed = ("runs", "attempts", "allocations") if batch.format.startswith("ipd_") else ()
+    return {table: len(batch.tables[table]) for table in listed if table in batch.tables}
+
+
+def _attempt_sources(
+    con: duckdb.DuckDBPyConnection,
+    batch: Batch,
+    identity: Identity,
+    stamp: dict[str, Any],
+    last_steps: dict[tuple[str, int], int],
+) -> None:
     attempts = pd.DataFrame(
         [
             {
@@ -178,20 +197,11 @@ def _sources(
             for (local, number), attempt in identity.attempts.items()
         ]
     )
-    if len(attempts):
-        said = batch.tables.get("attempts")
-        attempts = _joined(attempts, said, ["run", "attempt"], columns("attempt_sources"))
-        attempts["last_step"] = attempts["last_step"].astype("Int64")
-        merge(con, "attempt_sources", attempts.assign(**stamp), "replace")
-    allocations = batch.tables.get("allocations")
-    if allocations is not None:
-        kept = allocations.drop(columns=["source"], errors="ignore")
-        if not identity.explicit:
-            timed = kept.reindex(columns=["started_at", "ended_at", "seconds"]).notna().any(axis=1)
-            kept = kept.assign(attempt=kept["attempt"].where(timed, EVERY_ATTEMPT))
-        merge(con, "allocation_sources", kept.assign(**stamp), "replace")
-    listed = ("runs", "attempts", "allocations") if batch.format.startswith("ipd_") else ()
-    return {table: len(batch.tables[table]) for table in listed if table in batch.tables}
+    if attempts.empty:
+        return
+    attempts = _joined(attempts, batch.tables.get("attempts"), ["run", "attempt"], columns("attempt_sources"))
+    attempts["last_step"] = attempts["last_step"].astype("Int64")
+    merge(con, "attempt_sources", attempts.assign(**stamp), "replace")
 
 
 def _joined(base: pd.DataFrame, more: pd.DataFrame | None, on: list[str], wanted: list[str]) -> pd.DataFrame:
