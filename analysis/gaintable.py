@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.frames import records, whole
-from analysis.headline import usd_per_point
+from analysis.headline import most_shared, usd_per_point
 from analysis.pairs import Gains
 from analysis.spend import Spend
 from data.catalogue import Catalogue
@@ -16,6 +16,12 @@ RUN_COLUMNS = [
     "tok_gen", "benchmark", "key", "before_score", "after_score", "gain", "gain_low", "gain_high",
     "verdict", "reason",
     "usd_per_point", "usd_per_point_low", "usd_per_point_high", "synthetic",
+]  # fmt: skip
+
+
+GENERATION_COLUMNS = [
+    "generation", "runs", "gpu_hours", "usd", "usd_low", "usd_high", "steps", "rollouts", "better",
+    "best_usd_per_point", "usd_per_rollout",
 ]  # fmt: skip
 
 
@@ -53,20 +59,18 @@ def lineage_sums(spend: Spend) -> pd.DataFrame:
 
 
 def headline_gains(gains: Gains) -> pd.DataFrame:
-    """One row a run: its gain on the benchmark that most runs share, usable comparisons first."""
+    """One row a run: its gain on the benchmark that most runs share, among equals the one with most tasks;
+    usable comparisons first.
+    """
     table = gains.table
     if table.empty:
         return table
     usable = table["gain"].notna()
-    counts = table[usable].groupby("benchmark_id")["run"].nunique()
-    rank = table["benchmark_id"].map(counts).fillna(0)
-    rows = table.assign(usable=usable, rank=rank)
-    rows = rows.sort_values(
-        ["run", "usable", "rank", "benchmark_id", "key"],
-        ascending=[True, False, False, True, True],
-        kind="stable",
-    )
-    return rows.drop_duplicates("run").drop(columns=["usable", "rank"])
+    place = {name: rank for rank, name in enumerate(most_shared(table[usable]))}
+    rank = [place.get(name, len(place)) for name in table["benchmark_id"]]
+    rows = table.assign(refused=~usable, rank=rank)
+    rows = rows.sort_values(["run", "refused", "rank", "benchmark_id", "key"], kind="stable")
+    return rows.drop_duplicates("run").drop(columns=["refused", "rank"])
 
 
 def gain_rows(spend: Spend, gains: Gains, seed: int, catalogue: Catalogue) -> pd.DataFrame:
@@ -118,4 +122,4 @@ def generations_of(runs: pd.DataFrame) -> pd.DataFrame:
         best_usd_per_point=("usd_per_point", "min"),
     ).reset_index()
     out["usd_per_rollout"] = (out["usd"] / out["rollouts"]).where(out["rollouts"] > 0)
-    return out
+    return out[GENERATION_COLUMNS]

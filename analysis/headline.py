@@ -87,8 +87,7 @@ def choose_gain(
     usable = table[table["gain"].notna()]
     if usable.empty:
         return (None if table.empty else dict(table.iloc[0])), ""
-    counts = usable.groupby("benchmark_id")["run"].nunique().sort_index()
-    usable = usable[usable["benchmark_id"] == counts.sort_values(ascending=False, kind="stable").index[0]]
+    usable = usable[usable["benchmark_id"] == most_shared(usable)[0]]
     exact = usable[usable["after"] == shipped]
     owners = set(evals.frame.loc[evals.frame["checkpoint"] == shipped, "for_run"])
     for found in (exact, usable[usable["run"].isin(owners)] if shipped else exact):
@@ -99,10 +98,16 @@ def choose_gain(
     if best["run"].nunique() > 1:
         note = (
             f"The best of {best['run'].nunique()} runs is quoted: no shipped checkpoint is named, and "
-            f"picking the "
-            "highest score inflates the gain."
+            "picking the highest score inflates the gain."
         )
     return dict(best.iloc[0]), note
+
+
+def most_shared(table: pd.DataFrame) -> list[str]:
+    """Benchmark ids of comparisons: most runs first, among equals most tasks, then by name."""
+    by = table.groupby("benchmark_id").agg(runs=("run", "nunique"), n=("n", "max"))
+    ordered = by.astype("float64").sort_index().sort_values(["runs", "n"], ascending=False, kind="stable")
+    return [str(name) for name in ordered.index]
 
 
 def usd_per_point(
