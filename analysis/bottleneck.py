@@ -46,7 +46,7 @@ def compute(view: View, params: BottleneckParams) -> Result:
     """Tables: `phases` (PHASES), `steps` (STEPS, at most MOST_POINTS rows), `flags` (checks by step)."""
     spend = compute_spend(view, params)
     if spend.runs.empty:
-        return nothing("bottleneck", view, params, {k: pd.DataFrame(columns=v) for k, v in _EMPTY.items()})
+        return nothing("bottleneck", view, params, _EMPTY)
     filters = filters_of(params)
     times = queries.step_times(view, filters)
     raw = queries.phase_times(view, filters)

@@ -74,8 +74,16 @@ def result(
     )
 
 
-def nothing(question: str, view: View, params: CommonParams, tables: Mapping[str, pd.DataFrame]) -> Result:
-    """The answer when no run is left: an empty home, or filters that match nothing."""
+def nothing(
+    question: str,
+    view: View,
+    params: CommonParams,
+    columns: Mapping[str, list[str]] | None = None,
+    tables: Mapping[str, pd.DataFrame] | None = None,
+) -> Result:
+    """The answer when no run is left: an empty home or filters that match nothing, with empty tables."""
+    bare = {name: pd.DataFrame(columns=names) for name, names in (columns or {}).items()}
+    bare |= tables or {}
     filtered = bool(params.runs or params.platforms)
     code, text = ("no_match", NO_MATCH) if filtered else ("empty_home", EMPTY)
-    return result(question, view, params, text, tables=tables, notices=[Notice(code, text)])
+    return result(question, view, params, text, tables=bare, notices=[Notice(code, text)])

@@ -22,6 +22,7 @@ from analysis.result import Notice, Result
 from analysis.spend import Spend, compute_spend, filters_of
 from data.view import View
 
+VERDICTS = ["benchmark", "better", "worse", "cannot_tell", "refused"]
 POINT = ["usd", "usd_low", "usd_high", "usd_per_point", "usd_per_point_low", "usd_per_point_high"]
 
 
@@ -38,9 +39,8 @@ class GainParams(CommonParams):
 def compute(view: View, params: GainParams) -> Result:
     """Tables: `gains` (a row a run and key; refused rows say why), `verdicts` (counts by benchmark)."""
     spend = compute_spend(view, params)
-    empty = pd.DataFrame(columns=[*COLUMNS, *POINT])
     if spend.runs.empty:
-        return nothing("gain", view, params, {"gains": empty, "verdicts": _verdicts(empty)})
+        return nothing("gain", view, params, {"gains": [*COLUMNS, *POINT], "verdicts": VERDICTS})
     evals = load_evaluations(view, filters_of(params))
     gains = compare(view, evals, params.before, params.after, params.benchmark, params.seed)
     table = _priced(gains, spend, params)
@@ -93,8 +93,7 @@ def _verdicts(table: pd.DataFrame) -> pd.DataFrame:
             name, {"benchmark": name, "better": 0, "worse": 0, "cannot_tell": 0, "refused": 0}
         )
         row["refused" if pd.isna(gain) else verdict.replace(" ", "_")] += 1
-    columns = ["benchmark", "better", "worse", "cannot_tell", "refused"]
-    return pd.DataFrame(list(counts.values()), columns=columns)
+    return pd.DataFrame(list(counts.values()), columns=VERDICTS)
 
 
 def _without_start(spend: Spend, table: pd.DataFrame) -> list[str]:

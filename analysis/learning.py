@@ -8,7 +8,7 @@ import pandas as pd
 from analysis.common import figure, nothing, result
 from analysis.evaluations import KEY, Evaluations, load_evaluations
 from analysis.frames import whole
-from analysis.gaintable import gain_rows, generations_of
+from analysis.gaintable import GENERATION_COLUMNS, RUN_COLUMNS, gain_rows, generations_of
 from analysis.headline import why_no_usd
 from analysis.pairs import compare
 from analysis.params import CommonParams
@@ -54,9 +54,9 @@ class LearningParams(CommonParams):
 def compute(view: View, params: LearningParams) -> Result:
     """Tables: `points` (POINTS), `runs` (a row a run with gain and $ per point), `by_generation`."""
     spend = compute_spend(view, params)
-    empty = {"points": pd.DataFrame(columns=POINTS)}
     if spend.runs.empty:
-        return nothing("learning", view, params, empty)
+        columns = {"points": POINTS, "runs": RUN_COLUMNS, "by_generation": GENERATION_COLUMNS}
+        return nothing("learning", view, params, columns)
     evals = load_evaluations(view, filters_of(params))
     points, notices = score_points(view, params, spend, evals, params.benchmark)
     points["x"] = points[params.x]

@@ -18,7 +18,7 @@ from analysis.headline import (
     sentence,
     usd_per_point,
 )
-from analysis.learning import score_points
+from analysis.learning import POINTS, score_points
 from analysis.pairs import compare
 from analysis.params import CommonParams
 from analysis.phases import by_run_and_phase, phase_costs, waiting_usd
@@ -38,6 +38,15 @@ LEDGER = [
 ]  # fmt: skip
 
 
+EMPTY = {
+    "ledger": LEDGER,
+    "phases": ["run", "phase", "usd", "seconds"],
+    "scores": POINTS,
+    "campaigns": ["campaign", "usd"],
+    "lost": ["run", "attempt", "cause", "gpu_hours", "usd"],
+}
+
+
 class LedgerParams(CommonParams):
     """`benchmark` '' picks the one most runs were compared on."""
 
@@ -52,12 +61,7 @@ def compute(view: View, params: LedgerParams) -> Result:
     """
     spend = compute_spend(view, params)
     if spend.runs.empty:
-        columns = {
-            "ledger": LEDGER,
-            "phases": ["run", "phase", "usd", "seconds"],
-            "scores": ["run", "x", "score"],
-        }
-        return nothing("ledger", view, params, {k: pd.DataFrame(columns=v) for k, v in columns.items()})
+        return nothing("ledger", view, params, EMPTY)
     filters = filters_of(params)
     seconds, inside = queries.phase_seconds(view, filters), queries.step_seconds(view, filters)
     phases = by_run_and_phase(phase_costs(spend, seconds, inside, params.boundary))

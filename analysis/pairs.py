@@ -169,7 +169,7 @@ def _paired_tasks(
         sides.append(
             joined.groupby("task", sort=True).agg(cluster=("cluster", "first"), passed=("passed", "mean"))
         )
-    both = sides[0].join(sides[1], how="inner", suffixes=("_b", "_a"))
+    both = sides[0].merge(sides[1], left_index=True, right_index=True, suffixes=("_b", "_a"))
     both["all_tasks"] = max(len(sides[0]), len(sides[1]))
     return both if len(both) >= 2 else None
 

@@ -28,18 +28,21 @@ def compute(view: View, params: RolloutsParams) -> Result:
     filed).
     """
     spend = compute_spend(view, params)
-    if spend.runs.empty:
-        return nothing("rollouts", view, params, {})
     filters = filters_of(params)
     totals = queries.totals(view, filters)
     totals = totals.assign(basis_gpu=ALL_GPUS, basis_rollout_gpu=ROLLOUT_GPUS)
     bins = max(10, MOST_POINTS // max(1, len(totals)))
-    steps = queries.by_step(view, filters, bins)
+    tables = {
+        "steps": queries.by_step(view, filters, bins),
+        "totals": totals,
+        "reported": queries.reported(view, filters),
+    }
+    if spend.runs.empty:
+        return nothing("rollouts", view, params, tables=tables)
     known = totals[totals["rollouts"].notna()]
     return result(
         "rollouts", view, params, _answer(totals, known), headline=_figures(totals, known),
-        tables={"steps": steps, "totals": totals, "reported": queries.reported(view, filters)},
-        assumptions=(), notices=[*_shared(spend.notices), *_notices(spend.runs, totals)],
+        tables=tables, notices=[*_shared(spend.notices), *_notices(spend.runs, totals)],
     )  # fmt: skip
 
 

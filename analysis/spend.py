@@ -12,6 +12,7 @@ import pandas as pd
 from analysis.params import CommonParams
 from analysis.prices import attach_prices
 from analysis.result import Assumption, Notice
+from analysis.words import listing
 from data.queries import spend as queries
 from data.queries.filters import Filters
 from data.view import View
@@ -204,8 +205,8 @@ def _notices(allocations: pd.DataFrame, attempts: pd.DataFrame, runs: pd.DataFra
             "so none of it counts as surviving."
         )
         out.append(Notice("lineage_unknown", text, str(run)))
-    out.extend(
-        Notice("synthetic", f"{run} is synthetic example data.", str(run))
-        for run in runs.loc[runs["synthetic"], "run"]
-    )
+    made_up = [str(run) for run in runs.loc[runs["synthetic"], "run"]]
+    if made_up:
+        text = f"{listing(made_up)} {'is' if len(made_up) == 1 else 'are'} synthetic example data."
+        out.append(Notice("synthetic", text, "; ".join(made_up)))
     return out

@@ -31,6 +31,9 @@ UNITS = [
 ]  # fmt: skip
 
 
+BARS = ["run", "value", "low", "high", "unit"]
+
+
 class UnitEconomicsParams(CommonParams):
     """Shared parameters only."""
 
@@ -41,7 +44,7 @@ def compute(view: View, params: UnitEconomicsParams) -> Result:
     """Tables: `units` (UNITS, a row a run), `bars` (run, unit, value, low, high) for a chart."""
     spend = compute_spend(view, params)
     if spend.runs.empty:
-        return nothing("unit_economics", view, params, {"units": pd.DataFrame(columns=UNITS)})
+        return nothing("unit_economics", view, params, {"units": UNITS, "bars": BARS})
     judged = queries.judged(view, filters_of(params))
     units = unit_costs(spend, judged)
     subject = choose_subject(spend)
@@ -150,7 +153,7 @@ def _bars(units: pd.DataFrame) -> pd.DataFrame:
         .assign(unit=name)
         for name in names
     ]
-    out = pd.concat(parts, ignore_index=True)
+    out = pd.concat(parts, ignore_index=True)[BARS]
     return out[out["value"].notna()].reset_index(drop=True)
 
 

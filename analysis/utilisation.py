@@ -43,8 +43,6 @@ def compute(view: View, params: UtilisationParams) -> Result:
     spend = compute_spend(view, params)
     found = queries.measures(view, filters)
     gpus = _per_gpu(queries.per_gpu(view, filters, params.measure))
-    if spend.runs.empty and gpus.empty:
-        return nothing("utilisation", view, params, {"gpus": gpus})
     rows = max(1, len(gpus))
     by_host = rows > MOST_BINS
     bins = max(20, min(MOST_BINS, MOST_POINTS // (rows if not by_host else max(1, gpus["host"].nunique()))))
@@ -55,6 +53,8 @@ def compute(view: View, params: UtilisationParams) -> Result:
         "measures": _explained(found),
         "ladder": ladder(spend, gpus, found, queries.billed(view, filters)),
     }
+    if spend.runs.empty and gpus.empty:
+        return nothing("utilisation", view, params, tables=tables)
     total = _total(gpus)
     return result(
         "utilisation", view, params, _answer(params, total, found), headline=_figures(params, total, found,

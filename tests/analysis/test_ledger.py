@@ -85,9 +85,10 @@ def test_runs_without_a_campaign(home: Home) -> None:
 
 
 @pytest.mark.parametrize("question", ALL)
-def test_every_question_survives_an_empty_home(empty_home: Home, question: str) -> None:
+def test_every_question_survives_an_empty_home(home: Home, empty_home: Home, question: str) -> None:
     result = run(question, empty_home.view(), {})
     assert result.answer
+    assert set(result.tables) == set(run(question, home.view(), {}).tables)
     assert json.loads(result.to_json())["analysis"] == question
 
 
