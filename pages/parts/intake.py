@@ -8,10 +8,12 @@ import streamlit as st
 from data.store import Store
 from pages.parts import example, uploader
 from pages.parts import upload_actions as actions
+from pages.parts.compute import compute
 from pages.parts.notices import show_error
 from pages.parts.run_form import show_run_form
 from pages.parts.upload_actions import Card
 from pages.parts.upload_card import show_card, show_failure
+from pages.parts.words import md_escape
 from reports.choices import ChoiceError, choices_from
 
 _RETRY = "upload_retry"
@@ -85,13 +87,25 @@ def show_cards(store: Store) -> None:
 
 
 def _still_needed(store: Store, card: Card) -> None:
-    runs = actions.incomplete_runs(store, str(card.upload_id))
+    runs, priced = actions.runs_for_cost(store, str(card.upload_id))
+    for run in priced[:4]:
+        _priced(run)
     for run in runs[:4]:
         with st.container(border=True, key=f"needs_{card.id}_{run}"):
             st.markdown(f"**Still needed for dollars: {actions.shown(run)}**")
             show_run_form(store, run, key=f"{card.id}_{run}")
     if len(runs) > 4:
         st.caption(f"{len(runs) - 4} more runs need details: see *Run details* below.")
+
+
+def _priced(run: str) -> None:
+    """What a run of the file costs, now that all is known, and where to read on."""
+    result = compute("ledger", {"runs": [run], "platforms": []})
+    with st.container(border=True, key=f"priced_{run}"):
+        st.markdown(f":green[:material/check:] {md_escape(' '.join(result.answer.split()))}")
+        with st.container(horizontal=True):
+            for file, label in (("overview.py", "Overview"), ("rollouts.py", "Rollouts")):
+                st.page_link(f"{file}", label=f"{label} of this run", query_params={"runs": run})
 
 
 def _again(card: Card, picked: str) -> None:

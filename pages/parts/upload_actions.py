@@ -160,13 +160,13 @@ def offer_original(url: str, name: str) -> None:
     st.html(f'<a href="{url}" download style="font-weight:600">Download the original</a>')
 
 
-def incomplete_runs(store: Store, upload_id: str) -> list[str]:
-    """Runs of an upload that still lack something for a dollar figure."""
+def runs_for_cost(store: Store, upload_id: str) -> tuple[list[str], list[str]]:
+    """Runs of an upload: those that still lack something for a dollar figure, and those that lack nothing."""
     with store.view() as view:
         found = receipt_and_choices(view, upload_id)
-        if found is None:
-            return []
-        return [run for run in found[0].get("runs", []) if missing_for_cost(view, run)]
+        runs: list[str] = found[0].get("runs", []) if found else []
+        lacking = [run for run in runs if missing_for_cost(view, run)]
+    return lacking, [run for run in runs if run not in lacking]
 
 
 def shown(name: str) -> str:

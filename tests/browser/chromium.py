@@ -1,4 +1,4 @@
-"""Find a Chromium for the browser tests, or install one: system, then Debian's package, then Playwright's own."""
+"""Find a Chromium for the browser tests or install one: the system's, Debian's package, Playwright's own."""
 
 import os
 import shutil

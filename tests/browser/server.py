@@ -70,4 +70,6 @@ def _wait_until_up(server: Server, timeout_s: float) -> None:
                 return
         except (requests.ConnectionError, requests.Timeout):
             time.sleep(0.2)
-    raise RuntimeError(f"the app did not come up; its log says:\n{server.log.read_text(errors='replace')[-4000:]}")
+    raise RuntimeError(
+        f"the app did not come up; its log says:\n{server.log.read_text(errors='replace')[-4000:]}"
+    )

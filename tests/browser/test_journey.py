@@ -1,0 +1,135 @@
+"""A stranger in real Chromium: deep link, upload, details, every page, share, open elsewhere, revoke."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.server import Server
+from tests.samples import verl_log
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("journey")]
+PATIENCE_MS = 60_000
+CHARTED = {
+    "/": "Overview",
+    "/rollouts": "Rollouts",
+    "/intelligence": "Intelligence per dollar",
+    "/generations": "Platform generations",
+    "/hardware": "Hardware and prices",
+}
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, server: Server) -> Page:
+    """One visitor whose very first request is a deep link."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    page.goto(f"{server.url}/telemetry")
+    return page
+
+
+def settled(page: Page) -> None:
+    page.wait_for_selector("[data-testid=stAppViewContainer]")
+    page.wait_for_function("() => !document.querySelector('[data-testid=stStatusWidget]')")
+
+
+def no_failure(page: Page) -> None:
+    assert page.locator("[data-testid=stException]").count() == 0
+    assert page.get_by_text("encountered an error").count() == 0
+
+
+def test_the_first_deep_link_is_framed_by_the_router(page: Page) -> None:
+    expect(page.get_by_role("heading", name="Telemetry")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_role("link", name="Overview")).to_be_visible()
+    expect(page.get_by_text("Cost boundary").first).to_be_visible()
+    assert page.get_by_text("Page not found").count() == 0
+
+
+def test_upload_a_log_and_fill_in_what_it_cannot_know(page: Page, tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    log.write_text(verl_log(1, 60))
+    page.locator("input[type=file]").first.set_input_files(str(log))
+    expect(page.get_by_text("60 records = 60 stored + 0 set aside + 0 ignored")).to_be_visible(
+        timeout=PATIENCE_MS
+    )
+    expect(page.get_by_text("choose one")).to_be_visible()
+    platform = page.get_by_role("combobox", name="Platform", exact=True).last
+    platform.click()
+    platform.press_sequentially("gb300-nvl72")
+    page.get_by_role("option", name=re.compile("gb300-nvl72")).first.click()
+    page.get_by_role("button", name="Save run details").click()
+    expect(page.get_by_text(re.compile(r"samples cost at least \$\d"))).to_be_visible(timeout=PATIENCE_MS)
+
+
+@pytest.mark.parametrize(("path", "title"), CHARTED.items(), ids=list(CHARTED.values()))
+def test_every_page_shows_charts_of_the_new_run(page: Page, server: Server, path: str, title: str) -> None:
+    page.goto(f"{server.url}{path}?runs=grpo-sample")
+    expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible(timeout=PATIENCE_MS)
+    page.wait_for_selector(".js-plotly-plot .main-svg")
+    settled(page)
+    no_failure(page)
+    drawn = page.evaluate(
+        "[...document.querySelectorAll('.js-plotly-plot')].map("
+        "p => p.querySelectorAll('.trace, .point, .heatmaplayer image, .bars path').length)"
+    )
+    assert drawn, title
+    assert all(drawn), (title, drawn)
+    assert "runs=grpo-sample" in page.url
+
+
+def test_utilisation_says_what_is_missing_and_shows_the_example(page: Page, server: Server) -> None:
+    page.goto(f"{server.url}/utilisation?runs=grpo-sample")
+    expect(page.get_by_role("heading", name="GPU utilisation", exact=True)).to_be_visible(timeout=PATIENCE_MS)
+    settled(page)
+    no_failure(page)
+    page.goto(f"{server.url}/utilisation?runs=h100-sync")
+    page.wait_for_selector(".js-plotly-plot .main-svg")
+    settled(page)
+    no_failure(page)
+
+
+def test_a_copied_address_shows_the_same_view(browser: Browser, server: Server) -> None:
+    other = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    other.goto(f"{server.url}/?runs=grpo-sample&price=on_demand.neocloud&boundary=compute")
+    expect(other.get_by_text(re.compile("on-demand", re.I)).first).to_be_visible(timeout=PATIENCE_MS)
+    settled(other)
+    assert other.get_by_text("gb200-sync").count() == 0 or "runs=grpo-sample" in other.url
+    other.goto(f"{server.url}/?runs=never-ran&price=free.lunch")
+    expect(other.get_by_text("never-ran").first).to_be_visible(timeout=PATIENCE_MS)
+    expect(other.get_by_text("free.lunch").first).to_be_visible()
+    other.context.close()
+
+
+def test_share_open_elsewhere_revoke(page: Page, browser: Browser, server: Server) -> None:
+    page.goto(f"{server.url}/?runs=grpo-sample")
+    page.get_by_role("button", name="Share").first.click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("Make a link all the same").click()
+    dialog.get_by_role("button", name="Create link").click()
+    code = dialog.locator("code", has_text="/r/")
+    code.wait_for()
+    address = code.inner_text().strip()
+
+    stranger = browser.new_context().new_page()
+    answer = stranger.goto(address)
+    assert answer is not None
+    assert answer.status == 200
+    stranger.wait_for_selector(".main-svg")
+    assert "grpo-sample" in stranger.inner_text("body")
+
+    page.goto(f"{server.url}/links")
+    expect(page.get_by_role("heading", name="Links", exact=True)).to_be_visible(timeout=PATIENCE_MS)
+    page.get_by_role("button", name="Revoke").first.click()
+    confirm = page.get_by_role("dialog").get_by_role("button", name=re.compile("Revoke"))
+    if confirm.count():
+        confirm.first.click()
+    settled(page)
+    page.wait_for_timeout(1_500)
+    gone = stranger.goto(address)
+    unknown = stranger.request.get(f"{server.url}/r/{'x' * 43}")
+    assert gone is not None
+    assert gone.status == unknown.status == 404
+    assert stranger.request.get(address).body() == unknown.body()
+    stranger.context.close()
