@@ -33,13 +33,14 @@ class FrozenFigure:
 
 
 def figures_of(result: Result) -> list[FrozenFigure]:
-    """Draw every figure that the page of this analysis shows."""
+    """Draw the figures of this analysis that have something to show."""
     from charts.figures import FIGURES
 
-    return [
-        freeze_figure(name, title, draw(result, "light"), draw(result, "dark"))
+    drawn = [
+        (name, title, draw(result, "light"), draw(result, "dark"))
         for name, title, draw in FIGURES.get(result.analysis, [])
     ]
+    return [freeze_figure(*figure) for figure in drawn if figure[2].data]
 
 
 def freeze_figure(name: str, title: str, light: Any, dark: Any) -> FrozenFigure:
