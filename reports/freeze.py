@@ -161,9 +161,15 @@ def _redact(payload: dict[str, Any], wanted: FreezeOptions) -> dict[str, Any]:
             hidden[name] = f"name {number}"
         out = replace_names(out, hidden)
     if wanted.redaction.dollars:
-        out = {**out, "sections": [hide_dollars(s) for s in out["sections"]]}
+        out = {**out, "sections": [_without_prices(hide_dollars(s)) for s in out["sections"]]}
         out["title"] = hide_amounts(str(out["title"]))
+        out = _without_prices(out)
     return out
+
+
+def _without_prices(part: dict[str, Any]) -> dict[str, Any]:
+    """The ids of the prices used would tell the prices."""
+    return {**part, "versions": {k: v for k, v in part["versions"].items() if k != "prices"}}
 
 
 def _rows(payload: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:

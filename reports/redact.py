@@ -52,11 +52,13 @@ def hide_dollars(section: Mapping[str, Any]) -> dict[str, Any]:
     out = dict(section)
     out["answer"] = hide_amounts(str(section["answer"]))
     out["headline"] = [_hide_headline(f) for f in section["headline"]]
-    out["tables"] = {name: _hide_columns(rows) for name, rows in section["tables"].items()}
-    out["columns"] = {
-        name: [c for c in columns if not _MONEY_NAME.search(c)]
-        for name, columns in section["columns"].items()
-    }
+    amounts = set(_amounts(section))
+    out["tables"], out["columns"] = {}, {}
+    for name, rows in section["tables"].items():
+        columns = section["columns"].get(name, [])
+        gone = {c for c in columns if _MONEY_NAME.search(c) or _repeats(rows, c, amounts)}
+        out["columns"][name] = [c for c in columns if c not in gone]
+        out["tables"][name] = [_hide_row(row, gone) for row in rows]
     out["assumptions"] = [_hide_assumption(a) for a in section["assumptions"]]
     out["warnings"] = [{**w, "text": hide_amounts(w["text"])} for w in section["warnings"]]
     out["figures"] = [f for f in section["figures"] if not _mentions_money(f)]
@@ -123,15 +125,38 @@ def _hide_headline(figure: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _hide_columns(rows: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    return [
-        {
-            k: None if _is_money_row(row, k) else hide_amounts(v) if isinstance(v, str) else v
-            for k, v in row.items()
-            if not _MONEY_NAME.search(k)
-        }
-        for row in rows
-    ]
+def _amounts(section: Mapping[str, Any]) -> Iterable[float]:
+    """Every amount of money in the headline and the tables; 0 and 1 tell nothing."""
+    for figure in section["headline"]:
+        if _MONEY_UNIT.search(str(figure["unit"])):
+            yield from (v for k in ("value", "low", "high") if _tells(v := figure[k]))
+    for rows in section["tables"].values():
+        for row in rows:
+            yield from (v for k, v in row.items() if _MONEY_NAME.search(k) and _tells(v))
+
+
+def _repeats(rows: list[Mapping[str, Any]], column: str, amounts: set[float]) -> bool:
+    """Whether a column of another name (the x of a chart) shows these amounts in half its rows or more."""
+    numbers = [v for row in rows if _tells(v := row.get(column))]
+    return bool(numbers) and 2 * sum(v in amounts for v in numbers) >= len(numbers)
+
+
+def _tells(value: Any) -> bool:
+    return isinstance(value, int | float) and value not in (0, 1)
+
+
+def _hide_row(row: Mapping[str, Any], gone: set[str]) -> dict[str, Any]:
+    return {k: None if _is_money_row(row, k) else _hide_cell(v) for k, v in row.items() if k not in gone}
+
+
+def _hide_cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return hide_amounts(value)
+    if isinstance(value, list):
+        return [_hide_cell(v) for v in value]
+    if isinstance(value, Mapping):
+        return {k: _hide_cell(v) for k, v in value.items() if not _MONEY_NAME.search(k)}
+    return value
 
 
 def _is_money_row(row: Mapping[str, Any], column: str) -> bool:

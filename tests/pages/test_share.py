@@ -1,8 +1,16 @@
 """The share bar and the page of links, without a browser."""
 
+import base64
+import json
+import re
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
+
+import analysis
+from reports.freeze import FreezeOptions, freeze
 from reports.links import LinkBook
+from reports.redact import Redaction
 
 PAST = datetime.now(UTC) - timedelta(days=30)
 
@@ -75,6 +83,39 @@ def test_the_dialog_offers_the_file_first(app, loaded):
     assert not at.exception
     assert "a link opens for nobody else" in "\n".join(e.value for e in at.info)
     assert at.selectbox(key="share_expiry").value == "7 days"
+
+
+def numbers(value):
+    if isinstance(value, dict) and set(value) >= {"bdata", "dtype"}:
+        yield from np.frombuffer(base64.b64decode(value["bdata"]), value["dtype"]).astype(float).tolist()
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from numbers(item)
+    elif isinstance(value, float):
+        yield value
+
+
+def money(result):
+    """Amounts with digits enough that they cannot stand in a report by chance."""
+    raw = json.loads(result.to_json())
+    found = [f[k] for f in raw["headline"] if "usd" in f["unit"].lower() for k in ("value", "low", "high")]
+    for rows in raw["tables"].values():
+        found += [v for row in rows for k, v in row.items() if k.startswith("usd") or "_usd" in k]
+    return {v for v in found if isinstance(v, float) and len(repr(v)) > 8}
+
+
+def test_hidden_dollars_leak_from_no_question(loaded):
+    checked = 0
+    for question in analysis.QUESTIONS:
+        with loaded.view() as view:
+            result = analysis.run(question, view, {})
+        amounts = money(result)
+        assert amounts <= set(numbers(freeze([result], "t").payload))
+        report = freeze([result], "t", FreezeOptions(Redaction(dollars=True)))
+        assert amounts & set(numbers(report.payload)) == set(), question
+        assert not re.search(r"\$\s?\d", report.to_json()), question
+        checked += len(amounts)
+    assert checked > 100
 
 
 def test_where_links_reach_people_the_dialog_does_not_warn(app, loaded, monkeypatch):

@@ -2,6 +2,7 @@ import dataclasses
 import json
 from datetime import timedelta
 
+import pandas as pd
 import pytest
 
 from reports.freeze import FreezeOptions, ReportError, freeze, load, save
@@ -64,6 +65,32 @@ def test_hidden_dollars_are_nowhere_in_the_bytes(result):
     assert report.sections[0]["tables"]["runs"][1]["gpu_h"] == 12_345.678
     assert "1 figure that shows dollars is left out" in page
     assert "The author has hidden dollar amounts." in page
+
+
+def test_amounts_under_another_name_and_inside_cells_go_too(result):
+    table = pd.DataFrame(
+        {
+            "usd": [12.34, 56.78],
+            "x": [12.34, 56.78],
+            "step": [1, 2],
+            "parts": [[{"phase": "eval", "usd": 12.34}], []],
+            "metric": ["spend", "steps"],
+            "unit": ["USD", "count"],
+            "value": [910.11, 7.0],
+        }
+    )
+    report = freeze(
+        [dataclasses.replace(result, tables={"t": table})],
+        "t",
+        FreezeOptions(Redaction(dollars=True)),
+        draw=draw,
+    )
+    section = report.sections[0]
+    assert section["columns"]["t"] == ["step", "parts", "metric", "unit", "value"]
+    assert section["tables"]["t"][0]["parts"] == [{"phase": "eval"}]
+    assert [row["value"] for row in section["tables"]["t"]] == [None, 7.0]
+    assert "prices" not in report.payload["versions"]
+    assert "prices" not in section["versions"]
 
 
 @pytest.mark.parametrize(
