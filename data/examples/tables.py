@@ -251,20 +251,22 @@ def _record(
             "at": at,
         }
     )
-    if tasks is None:
-        return
+    if tasks is not None:
+        tasks.append(_by_task(eval_id, outcome))
+
+
+def _by_task(eval_id: str, outcome: Outcome) -> pd.DataFrame:
+    bench = outcome.bench
     names = [f"{bench.benchmark}-{i + 1:03d}" for i in range(bench.tasks)]
-    tasks.append(
-        pd.DataFrame(
-            {
-                "eval_id": eval_id,
-                "task": np.repeat(names, bench.repeats),
-                "cluster": np.repeat(names, bench.repeats),
-                "repeat": np.tile(np.arange(bench.repeats), bench.tasks),
-                "passed": outcome.passed.ravel(),
-                "tokens": outcome.tokens.ravel(),
-            }
-        )
+    return pd.DataFrame(
+        {
+            "eval_id": eval_id,
+            "task": np.repeat(names, bench.repeats),
+            "cluster": np.repeat(names, bench.repeats),
+            "repeat": np.tile(np.arange(bench.repeats), bench.tasks),
+            "passed": outcome.passed.ravel(),
+            "tokens": outcome.tokens.ravel(),
+        }
     )
 
 
