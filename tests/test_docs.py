@@ -73,9 +73,9 @@ def template_tables() -> str:
     """The whole of docs/templates.md."""
     parts = [
         "# Templates\n\nWritten by `.venv/bin/python -m tests.test_docs` from `data/schema`, and compared "
-        "with it by a test. How files are read: [files.md](files.md). Required columns are marked; a column may "
-        "carry any of its other names. Times are UTC unless they carry an offset; ratios are 0..1 or written "
-        "with `%`.\n"
+        "with it by a test. How files are read: [files.md](files.md). Required columns are marked; a column "
+        "may carry any of its other names. Times are UTC unless they carry an offset; ratios are 0..1 or "
+        "written with `%`.\n"
     ]
     for template in templates().values():
         parts.append(f"\n## {template.name}\n\n`{template.format}`. {template.what}\n")
