@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.parts import example, logo, sidebar, state
+from pages.parts import example, logo, sidebar, signin, state
 from pages.parts.urlcheck import UrlNotice, quote
 
 ROOT = state.ROOT / "pages"
@@ -76,6 +76,7 @@ st.set_page_config(
     layout="wide",
     initial_sidebar_state="auto",
 )
+signin.require()
 state.close_banner()
 theme = state.theme()
 st.logo(logo.wordmark(theme), icon_image=logo.mark(theme), size="large")

@@ -44,7 +44,7 @@ def _card(figure: Figure) -> None:
     st.metric(label, md_escape(number), label_visibility="collapsed")
     notes = [unit or unit_tail(figure.unit), interval(figure)]
     if figure.n is not None:
-        notes.append(f"n = {figure.n:,}")
+        notes.append(f"n\u00a0=\u00a0{figure.n:,}")
     if figure.boundary:
         notes.append(f"{figure.boundary} boundary")
     text = " · ".join(n for n in notes if n)

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from charts import theme
+from charts.text import short_number
 from pages.parts.download import csv_button
 from pages.parts.state import note, settle
 from pages.parts.tables import as_shown, column_config
@@ -183,14 +185,18 @@ def show_ledger(frame: pd.DataFrame, phases: Sequence[str]) -> list[str]:
     return [str(frame["run"].iloc[i]) for i in rows if i < len(frame)]
 
 
+def side_by_side(frame: pd.DataFrame, runs: Sequence[str]) -> pd.DataFrame:
+    """Return the rows of `runs` as columns of text, one line a ledger column, without bars and sparklines."""
+    plain = [c for c in frame.columns if c not in {"run", "phase_bar", "score_line", "warnings"}]
+    part = as_shown(frame[frame["run"].isin(runs)])
+    cells = {_column_name(c): [_cell(v) for v in part[c]] for c in plain}
+    return pd.DataFrame(cells, index=[md_escape(r) for r in part["run"]]).T
+
+
 def show_comparison(frame: pd.DataFrame, runs: Sequence[str]) -> None:
     """Draw the selected runs side by side, one column a run."""
     st.markdown(f"**{len(runs)} runs side by side**")
-    plain = [c for c in frame.columns if c not in {"phase_bar", "score_line", "warnings"}]
-    part = frame[frame["run"].isin(runs)][plain].set_index("run")
-    shown = as_shown(part.reset_index()).set_index("run")
-    rows = {LABELS.get(c, column_label(c)): [_cell(v) for v in shown[c]] for c in shown.columns}
-    st.table(pd.DataFrame(rows, index=[md_escape(r) for r in shown.index]).T)
+    st.table(side_by_side(frame, runs))
     st.button(
         "Show only these runs on every page",
         key="ov_keep",
@@ -201,11 +207,15 @@ def show_comparison(frame: pd.DataFrame, runs: Sequence[str]) -> None:
 
 
 def _cell(value: Any) -> str:
+    if isinstance(value, list | tuple | np.ndarray):
+        return ", ".join(md_escape(str(v)) for v in value) or "none"
     if isinstance(value, str):
         return md_escape(value) or "not stated"
     if value is None or pd.isna(value):
         return "not known"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    return short_number(float(value))
 
 
 def _keep(runs: list[str]) -> None:

@@ -44,7 +44,7 @@ def show_error(error: UserError) -> None:
 
 
 def _sentence(text: str, places: list[str]) -> str:
-    places = [p for p in places if p not in text]
+    places = [p for place in places for p in place.split("; ") if p not in text]
     if not places:
         return md_escape(text)
     names = ", ".join(places[:4]) + (f" and {len(places) - 4} more" if len(places) > 4 else "")

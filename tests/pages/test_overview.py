@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from data.store import Store
-from pages.parts.ledgertable import matching, prepare
+from pages.parts.ledgertable import matching, prepare, side_by_side
 
 App = Callable[..., AppTest]
 
@@ -107,3 +107,32 @@ def test_sparklines_are_evenly_spaced_in_dollars() -> None:
     line = prepare(ledger, scores)["score_line"][0]
     assert line[0] == pytest.approx(10) and line[-1] == pytest.approx(90)
     assert sum(v == pytest.approx(10) for v in line) == pytest.approx(0.9 * len(line), abs=1)
+
+
+def test_selected_runs_stand_side_by_side_as_text() -> None:
+    base = {"usd_by_phase": [], "scores": [], "platforms": ["h100-sxm"], "last_score": 0.9, "warnings": 1}
+    rows = [
+        {
+            "run": "a*b",
+            "status": "completed",
+            "usd": 1234.5,
+            "gain": None,
+            "goodput_frac": 0.5,
+            "synthetic": True,
+        },
+        {"run": "c", "status": "failed", "usd": 2.0, "gain": 1.0, "goodput_frac": None, "synthetic": False},
+    ]
+    ledger = pd.DataFrame([{**base, **row} for row in rows])
+    table = side_by_side(prepare(ledger, pd.DataFrame()), ["a*b", "c"])
+    assert list(table.columns) == ["a\\*b", "c"]
+    assert list(table.loc["Spend (USD)"]) == ["1,230", "2"]
+    assert list(table.loc["Gain (points)"]) == ["not known", "1"]
+    assert list(table.loc["Status"]) == ["completed", "failed"]
+    assert table.loc["Goodput (%)", "a\\*b"] == "50"
+
+
+def test_every_column_of_the_example_can_be_compared(app: App, loaded: Store) -> None:
+    at = app()
+    ledger = ledger_of(at)
+    table = side_by_side(ledger, list(ledger["run"][:2]))
+    assert table.shape[1] == 2 and table.notna().all().all()

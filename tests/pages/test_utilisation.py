@@ -44,7 +44,7 @@ def test_a_measure_nobody_recorded_is_said_and_not_replaced(app: App, loaded: St
 
 
 def test_the_address_picks_run_and_measure(app: App, loaded: Store) -> None:
-    at = opened(app, ut_run="gb200-sync", ut_measure="GFX activity (AMD)")
+    at = opened(app, ut_run="gb200-sync", ut_measure="GFX activity (AMD)").run()
     assert not at.exception and not at.warning
     assert at.selectbox(key="ut_run").value == "gb200-sync"
     assert at.selectbox(key="ut_measure").value == "gfx_activity"
