@@ -153,7 +153,11 @@ def _facts(options: argparse.Namespace) -> int:
     path = Path(options.file).expanduser()
     if not path.is_file():
         raise UserError("There is no such file", options.file, "Check the path.")
-    found = facts_of(path, options.timezone)
+    bar = Bar(path.name)
+    try:
+        found = facts_of(path, options.timezone, bar.show)
+    finally:
+        bar.clear()
     if options.json:
         _print_json(found)
     else:
@@ -280,7 +284,7 @@ def _perform(
     options: argparse.Namespace, command: str, arguments: Mapping[str, Any], bar: Bar | None = None
 ) -> dict[str, Any]:
     """Let the server do it when one holds the home, else do it here. Raises Refused."""
-    from reports.home import NoServerError, ask_server, home_path
+    from reports.home import NoServerError, ask_cancel, ask_server, home_path
 
     home = home_path(options.home)
     job = secrets.token_urlsafe(16)
@@ -289,6 +293,9 @@ def _perform(
             reply = ask_server(home, command, arguments, job)
     except NoServerError:
         reply = None
+    except KeyboardInterrupt:
+        ask_cancel(home, job)
+        raise
     if reply is None:
         return _perform_here(home, command, arguments, bar)
     if "error" in reply:

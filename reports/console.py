@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from data.errors import UserError
-from reports.uploads import Job, error_dict, run_job, start_job
+from reports.uploads import Job, WorkCancelledError, error_dict, run_job, start_job
 
 WORKERS = 4
 Run = Callable[[str, dict[str, Any], Callable[[str, int, int | None], None]], dict[str, Any]]
@@ -36,6 +36,8 @@ def _reply(job: Job, run: Run, command: str, arguments: dict[str, Any]) -> dict[
         return {"answer": run_job(job, lambda progress: run(command, arguments, progress))}
     except UserError as error:
         return {"error": error_dict(error)}
+    except WorkCancelledError:
+        return {"error": error_dict(UserError("Cancelled; nothing was stored"))}
 
 
 def _knows(request: Request, secret: str | None) -> bool:

@@ -1,5 +1,6 @@
 """Which home, and who holds it: the note that a running server leaves there, and how to ask that server."""
 
+import contextlib
 import json
 import os
 import secrets
@@ -108,6 +109,15 @@ def ask_progress(home: Path, job: str) -> dict[str, Any] | None:
         return dict(reply.json()) if reply.ok else None
     except (requests.RequestException, ValueError):
         return None
+
+
+def ask_cancel(home: Path, job: str) -> None:
+    """Ask the server to stop a job; nothing happens when none answers."""
+    note = read_note(home)
+    if note is None:
+        return
+    with contextlib.suppress(requests.RequestException), _session(note) as session:
+        session.post(f"{note.url}/api/telemetry/cancel", params={"job": job}, timeout=CONNECT_SECONDS)
 
 
 def _session(note: ServerNote) -> requests.Session:

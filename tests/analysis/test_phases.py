@@ -54,10 +54,10 @@ def test_phases_match_the_model(home: Home) -> None:
 
 def test_waiting_counts_once_and_not_beyond_the_unattributed_time(home: Home) -> None:
     table, _ = costs_of(home, "compute")
-    assert waiting_usd(table).to_dict() == pytest.approx({"apart": 2 * 2 * 600 / 3600})
+    assert waiting_usd(table) == pytest.approx({"apart": 2 * 2 * 600 / 3600})
     home.add("step_phases", *phases("apart", 1, range(1, 11), {"env": 500.0}, kind="wait", pool="train"))
     table, _ = costs_of(home, "compute")
-    assert waiting_usd(table).to_dict() == pytest.approx({"apart": 2 * 2 * 650 / 3600})
+    assert waiting_usd(table) == pytest.approx({"apart": 2 * 2 * 650 / 3600})
 
 
 def test_overlapping_phases_leave_a_negative_remainder(home: Home) -> None:

@@ -6,11 +6,13 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
+from streamlit.testing.v1 import AppTest
 
 import analysis
 from reports.freeze import FreezeOptions, freeze
 from reports.links import LinkBook
 from reports.redact import Redaction
+from tests.pages.conftest import ROUTER
 
 PAST = datetime.now(UTC) - timedelta(days=30)
 
@@ -124,3 +126,13 @@ def test_where_links_reach_people_the_dialog_does_not_warn(app, loaded, monkeypa
     at.button(key="share_ledger").click().run()
     assert not at.exception
     assert not [e for e in at.info if "nobody else" in e.value]
+
+
+def test_with_sign_in_configured_nothing_is_drawn_for_a_stranger(home):
+    at = AppTest.from_file(str(ROUTER), default_timeout=60)
+    at.secrets["auth"] = {"redirect_uri": "http://localhost/oauth2callback", "cookie_secret": "x"}
+    at.run()
+    assert not at.exception
+    assert [b.label for b in at.button] == ["Sign in"]
+    assert len(at.selectbox) == 0
+    assert not (home / "telemetry.duckdb").exists()
