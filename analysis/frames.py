@@ -1,8 +1,13 @@
-"""Small table idioms that keep missing numbers missing."""
+"""Small tables: rows as dictionaries, sums that keep missing numbers missing, frames with fixed columns."""
 
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+
+Row = dict[str, Any]
+NAN = float("nan")
 
 
 def lookup(keys: pd.Series, values: pd.Series) -> pd.Series:
@@ -15,6 +20,60 @@ def whole(values: pd.Series) -> float:
     return float(values.sum(skipna=False))
 
 
-def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+def records(frame: pd.DataFrame) -> list[Row]:
     """Rows as plain dictionaries."""
-    return [{str(k): v for k, v in row.items()} for row in frame.to_dict("records")]
+    names = [str(name) for name in frame.columns]
+    columns = [frame[name].tolist() for name in frame.columns]
+    return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
+def number(value: object) -> float:
+    """The value as a float, NaN when it is missing."""
+    if value is None or value is pd.NA or value is pd.NaT:
+        return NAN
+    return float(value)  # type: ignore[arg-type]
+
+
+def text(value: object) -> str | None:
+    """The value as text, None when it is missing or empty."""
+    return value if isinstance(value, str) and value else None
+
+
+def known(value: float) -> bool:
+    """True unless the number is missing."""
+    return not math.isnan(value)
+
+
+def ratio(top: float, bottom: float) -> float:
+    """top / bottom, NaN when the bottom is 0, negative or missing."""
+    return top / bottom if bottom > 0 else NAN
+
+
+def add_up(
+    rows: Iterable[Mapping[str, Any]], by: Callable[[Mapping[str, Any]], Hashable], names: Sequence[str]
+) -> dict[Any, dict[str, float]]:
+    """Sums of `names` by key, keys in order of appearance; one missing part makes its sum missing."""
+    parts: dict[Any, list[list[float]]] = {}
+    for row in rows:
+        values = parts.setdefault(by(row), [[] for _ in names])
+        for place, name in enumerate(names):
+            values[place].append(number(row[name]))
+    return {
+        key: {name: math.fsum(values[place]) for place, name in enumerate(names)}
+        for key, values in parts.items()
+    }
+
+
+def table(
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[str], numbers: Iterable[str] = ()
+) -> pd.DataFrame:
+    """Frame of `columns` in their order; `numbers` become floats also when nothing is there."""
+    wanted = set(numbers)
+    data = {
+        name: pd.Series(
+            [number(row.get(name)) if name in wanted else row.get(name) for row in rows],
+            dtype="float64" if name in wanted else None if rows else object,
+        )
+        for name in columns
+    }
+    return pd.DataFrame(data, columns=list(columns))

@@ -1,10 +1,10 @@
 """A row a run with what it cost, what it gained and on which platform generation."""
 
-from typing import Any
+import math
 
 import pandas as pd
 
-from analysis.frames import records, whole
+from analysis.frames import NAN, Row, known, number, ratio, records, table, text, whole
 from analysis.headline import most_shared, usd_per_point
 from analysis.pairs import Gains
 from analysis.spend import Spend
@@ -19,91 +19,104 @@ RUN_COLUMNS = [
 ]  # fmt: skip
 
 
+NUMBERS = [
+    "gpu_hours",
+    "usd",
+    "usd_low",
+    "usd_high",
+    "steps",
+    "rollouts",
+    "tok_gen",
+    "before_score",
+    "after_score",
+]
+NUMBERS += ["gain", "gain_low", "gain_high", "usd_per_point", "usd_per_point_low", "usd_per_point_high"]
 GENERATION_COLUMNS = [
     "generation", "runs", "gpu_hours", "usd", "usd_low", "usd_high", "steps", "rollouts", "better",
     "best_usd_per_point", "usd_per_rollout",
 ]  # fmt: skip
 
 
-def platforms_of(spend: Spend, catalogue: Catalogue) -> pd.DataFrame:
-    """Index run: `platforms` (list of GPU platform ids) and `generation` (families, '' when unknown)."""
-    gpu = spend.allocations[~spend.allocations["sandbox"] & spend.allocations["platform"].notna()]
-    names = gpu.groupby("run")["platform"].agg(lambda s: sorted(set(s)))
-    known = {name: catalogue.platform(name) for name in gpu["platform"].unique()}
-    family = {name: p.family if p else name for name, p in known.items()}
-    generation = names.map(lambda ids: " + ".join(dict.fromkeys(family[i] for i in ids)))
-    out = pd.DataFrame({"platforms": names, "generation": generation}).reindex(spend.runs["run"])
-    out["platforms"] = [v if isinstance(v, list) else [] for v in out["platforms"]]
-    out["generation"] = out["generation"].astype(object).where(out["generation"].notna(), "")
+def platforms_of(spend: Spend, catalogue: Catalogue) -> dict[str, Row]:
+    """By run: `platforms` (list of GPU platform ids) and `generation` (families, '' when unknown)."""
+    named: dict[str, set[str]] = {}
+    for row in spend.rows:
+        platform = text(row["platform"])
+        if platform and not row["sandbox"]:
+            named.setdefault(row["run"], set()).add(platform)
+    out: dict[str, Row] = {}
+    for run, ids in named.items():
+        found = [catalogue.platform(name) for name in sorted(ids)]
+        families = [p.family if p else name for p, name in zip(found, sorted(ids), strict=True)]
+        out[run] = {"platforms": sorted(ids), "generation": " + ".join(dict.fromkeys(families))}
     return out
 
 
-def lineage_sums(spend: Spend) -> pd.DataFrame:
-    """Index run: attempts, steps, rollouts and generated tokens on the surviving lineage; rollouts_frac and
-    tok_gen_frac say in which share of these steps they are reported.
+COUNTS = ("steps", "rollouts", "tok_gen", "rollouts_steps", "tok_gen_steps")
+
+
+def lineage_sums(spend: Spend) -> dict[str, Row]:
+    """By run: attempts, steps, rollouts and generated tokens on the surviving lineage; rollouts_frac and
+    tok_gen_frac say in which share of these steps they are reported. NaN where nobody counted.
 
     A run none of whose attempts survived is counted whole (`survived` false): its money bought those.
     """
-    rows = spend.attempts.copy()
-    alive = rows.groupby("run")["steps_kept"].transform("sum") > 0
-    names = ["steps", "rollouts", "tok_gen", "rollouts_steps", "tok_gen_steps"]
-    for name in names:
-        rows[name] = rows[f"{name}_kept"].where(alive, rows[name]).astype("float64")
-    grouped = rows.groupby("run", sort=True)
-    out = grouped[names].sum(min_count=1)
-    for name in ("rollouts", "tok_gen"):
-        out[f"{name}_frac"] = (out[f"{name}_steps"] / out["steps"]).where(out["steps"] > 0)
-    out["attempts"] = grouped.size()
-    out["survived"] = alive.groupby(rows["run"]).any()
+    groups: dict[str, list[Row]] = {}
+    for row in records(spend.attempts):
+        groups.setdefault(row["run"], []).append(row)
+    out: dict[str, Row] = {}
+    for run, attempts in groups.items():
+        survived = any(number(a["steps_kept"]) > 0 for a in attempts)
+        suffix = "_kept" if survived else ""
+        sums: Row = {}
+        for name in COUNTS:
+            values = [number(a[f"{name}{suffix}"]) for a in attempts]
+            some = [v for v in values if known(v)]
+            sums[name] = math.fsum(some) if some else NAN
+        for name in ("rollouts", "tok_gen"):
+            sums[f"{name}_frac"] = ratio(sums[f"{name}_steps"], sums["steps"])
+        out[run] = {**sums, "attempts": len(attempts), "survived": survived}
     return out
 
 
-def headline_gains(gains: Gains) -> pd.DataFrame:
-    """One row a run: its gain on the benchmark that most runs share, among equals the one with most tasks;
-    usable comparisons first.
-    """
-    table = gains.table
-    if table.empty:
-        return table
-    usable = table["gain"].notna()
-    place = {name: rank for rank, name in enumerate(most_shared(table[usable]))}
-    rank = [place.get(name, len(place)) for name in table["benchmark_id"]]
-    rows = table.assign(refused=~usable, rank=rank)
-    rows = rows.sort_values(["run", "refused", "rank", "benchmark_id", "key"], kind="stable")
-    return rows.drop_duplicates("run").drop(columns=["refused", "rank"])
+def headline_gains(gains: Gains) -> dict[str, Row]:
+    """By run: its gain on the benchmark that most runs share, usable comparisons first."""
+    usable = gains.table[gains.table["gain"].notna()]
+    place = {name: rank for rank, name in enumerate(most_shared(usable))} if len(usable) else {}
+    rows = records(gains.table)
+    rows.sort(
+        key=lambda r: (
+            not known(r["gain"]),
+            place.get(r["benchmark_id"], len(place)),
+            r["benchmark_id"],
+            r["key"],
+        )
+    )
+    out: dict[str, Row] = {}
+    for row in rows:
+        out.setdefault(row["run"], row)
+    return out
 
 
 def gain_rows(spend: Spend, gains: Gains, seed: int, catalogue: Catalogue) -> pd.DataFrame:
     """Table RUN_COLUMNS: every picked run, with its gain where there is one."""
-    out = spend.runs.merge(platforms_of(spend, catalogue), left_on="run", right_index=True, how="left")
-    out = out.merge(lineage_sums(spend), left_on="run", right_index=True, how="left")
-    best = headline_gains(gains).rename(columns={"low": "gain_low", "high": "gain_high"})
-    columns = [
-        "benchmark",
-        "benchmark_id",
-        "key",
-        "before_score",
-        "after_score",
-        "gain",
-        "gain_low",
-        "gain_high",
-    ]
-    columns += ["verdict", "reason"]
-    out = out.merge(best[["run", *columns]], on="run", how="left")
-    found = [_point(row, gains, seed) for row in records(out)]
-    for place, name in enumerate(("usd_per_point", "usd_per_point_low", "usd_per_point_high")):
-        out[name] = pd.Series([f[place] for f in found], index=out.index, dtype="float64")
-    for name in ("gain", "gain_low", "gain_high"):
-        out[name] = out[name].astype("float64")
-    return out[RUN_COLUMNS]
-
-
-def _point(
-    row: dict[str, Any], gains: Gains, seed: int
-) -> tuple[float | None, float | None, float | None, str]:
-    draws = gains.draws.get((row["run"], row["benchmark_id"], row["key"]))
-    has = pd.notna(row["gain"])
-    return usd_per_point(row if has else None, draws, row["usd"], row["usd_low"], row["usd_high"], seed)
+    platforms, sums, best = platforms_of(spend, catalogue), lineage_sums(spend), headline_gains(gains)
+    out = []
+    for run in records(spend.runs):
+        name = run["run"]
+        found = best.get(name, {})
+        row = {**run, **platforms.get(name, {"platforms": [], "generation": ""})}
+        row |= {n: sums.get(name, {}).get(n) for n in ("steps", "rollouts", "tok_gen")}
+        row |= {
+            n: found.get(n)
+            for n in ("benchmark", "key", "before_score", "after_score", "gain", "verdict", "reason")
+        }
+        row |= {"gain_low": found.get("low"), "gain_high": found.get("high")}
+        draws = gains.draws.get((name, str(found.get("benchmark_id")), str(found.get("key"))))
+        point = usd_per_point(found or None, draws, run["usd"], run["usd_low"], run["usd_high"], seed)
+        row |= dict(zip(("usd_per_point", "usd_per_point_low", "usd_per_point_high"), point[:3], strict=True))
+        out.append(row)
+    return table(out, RUN_COLUMNS, NUMBERS)
 
 
 def generations_of(runs: pd.DataFrame) -> pd.DataFrame:

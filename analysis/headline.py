@@ -89,7 +89,7 @@ def choose_gain(
         return (None if table.empty else dict(table.iloc[0])), ""
     usable = usable[usable["benchmark_id"] == most_shared(usable)[0]]
     exact = usable[usable["after"] == shipped]
-    owners = set(evals.frame.loc[evals.frame["checkpoint"] == shipped, "for_run"])
+    owners = {row["for_run"] for row in evals.rows if row["checkpoint"] == shipped}
     for found in (exact, usable[usable["run"].isin(owners)] if shipped else exact):
         if len(found):
             return dict(found.sort_values("key", kind="stable").iloc[0]), ""

@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis.common import nothing, result
 from analysis.evaluations import Evaluations, load_evaluations
-from analysis.frames import lookup, records
+from analysis.frames import NAN, Row, known, number, ratio, records, table
 from analysis.gain import shipped_of
 from analysis.gaintable import gain_rows, lineage_sums
 from analysis.headline import (
@@ -18,10 +18,10 @@ from analysis.headline import (
     sentence,
     usd_per_point,
 )
-from analysis.learning import POINTS, score_points
 from analysis.pairs import compare
 from analysis.params import CommonParams
 from analysis.phases import by_run_and_phase, phase_costs, waiting_usd
+from analysis.points import POINTS, score_points
 from analysis.result import Notice, Result
 from analysis.spend import Spend, compute_spend, filters_of
 from data.queries import spend as queries
@@ -38,6 +38,10 @@ LEDGER = [
 ]  # fmt: skip
 
 
+EXTRA = ("goodput_frac", "lost_usd", "lineage_frac", "algorithm", "mode", "llm")
+NUMBERS = ["steps", "gpu_hours", "usd", "usd_low", "usd_high", "rollouts", "usd_per_rollout", "last_score"]
+NUMBERS += ["last_score_n", "gain", "gain_low", "gain_high", "usd_per_point", "usd_per_point_low"]
+NUMBERS += ["usd_per_point_high", "goodput_frac", "lost_usd", "lineage_frac"]
 EMPTY = {
     "ledger": LEDGER,
     "phases": ["run", "phase", "usd", "seconds"],
@@ -64,7 +68,8 @@ def compute(view: View, params: LedgerParams) -> Result:
         return nothing("ledger", view, params, EMPTY)
     filters = filters_of(params)
     seconds, inside = queries.phase_seconds(view, filters), queries.step_seconds(view, filters)
-    phases = by_run_and_phase(phase_costs(spend, seconds, inside, params.boundary))
+    costs = phase_costs(spend, seconds, inside, params.boundary)
+    phases = by_run_and_phase(costs)
     evals = load_evaluations(view, filters)
     gains = compare(view, evals, "start", "last", params.benchmark, params.seed)
     points, said = score_points(view, params, spend, evals, params.benchmark)
@@ -73,13 +78,12 @@ def compute(view: View, params: LedgerParams) -> Result:
     row, note = choose_gain(gains, evals, subject, shipped_of(spend, subject.campaign))
     draws = gains.draws.get((row["run"], row["benchmark_id"], row["key"])) if row else None
     point = usd_per_point(row, draws, subject.usd, subject.low, subject.high, params.seed)
-    bare = [
-        r for r in evals.frame["for_run"].unique() if r not in set(gains.table.dropna(subset="gain")["run"])
-    ]
+    usable = set(gains.table.loc[gains.table["gain"].notna(), "run"])
+    bare = sorted({row["for_run"] for row in evals.rows} - usable)
     notices = [*spend.notices, *evals.notices, *gains.notices, *said, *gain_notices(row, note, bare)]
     rows = gain_rows(spend, gains, params.seed, view.catalogue)
     ledger = _ledger(spend, rows, phases, evals, points, notices)
-    waste = _waste_frac(spend, phase_costs(spend, seconds, inside, "compute"), subject, params.boundary)
+    waste = _waste_frac(spend, costs, subject, params.boundary)
     return result(
         "ledger", view, params, sentence(params, subject, row, point[0], waste),
         headline=figures(params, subject, row, point),
@@ -99,44 +103,54 @@ def _ledger(
     points: pd.DataFrame,
     notices: list[Notice],
 ) -> pd.DataFrame:
-    extra = spend.runs[["run", "goodput_frac", "lost_usd", "lineage_frac", "algorithm", "mode", "llm"]]
-    out = rows.rename(columns={"benchmark": "gain_benchmark"}).merge(extra, on="run", how="left")
-    last = spend.attempts.sort_values(["run", "attempt"]).drop_duplicates("run", keep="last").set_index("run")
-    sums = lineage_sums(spend)
-    status = last["status"].to_dict()
-    out["status"] = [status.get(run, "unknown") for run in out["run"]]
-    out["attempts"] = out["run"].map(sums["attempts"]).fillna(0).astype(int)
-    covered = lookup(out["run"], sums["rollouts_frac"])
-    out["usd_per_rollout"] = (out["usd"] * covered / out["rollouts"]).where(out["rollouts"] > 0)
-    parts = {run: records(group[["phase", "usd", "seconds"]]) for run, group in phases.groupby("run")}
-    out["usd_by_phase"] = pd.Series([parts.get(run, []) for run in out["run"]], index=out.index, dtype=object)
-    scores = points[points["score"].notna()].groupby("run")["score"].agg(list)
-    out["scores"] = [scores.get(run, []) for run in out["run"]]
-    seen = _last_scores(evals)
-    for name in ("last_benchmark", "last_score", "last_score_n"):
-        out[name] = out["run"].map(seen[name])
-    codes = pd.Series([n.where for n in notices if n.code != "synthetic"], dtype=object).value_counts()
-    out["warnings"] = out["run"].map(codes).fillna(0).astype(int)
-    return out[LEDGER].sort_values(["campaign", "run"], kind="stable").reset_index(drop=True)
+    status = {row["run"]: row["status"] for row in records(spend.attempts[["run", "status"]])}
+    runs = {row["run"]: row for row in records(spend.runs)}
+    sums, seen = lineage_sums(spend), _last_scores(evals)
+    parts: dict[str, list[Row]] = {}
+    for phase in records(phases):
+        parts.setdefault(phase["run"], []).append({name: phase[name] for name in ("phase", "usd", "seconds")})
+    scores: dict[str, list[float]] = {}
+    for run, score in zip(points["run"].tolist(), points["score"].tolist(), strict=True):
+        scores.setdefault(run, []).append(score)
+    out = []
+    for row in records(rows):
+        run = row["run"]
+        mine, counts = runs[run], sums.get(run, {})
+        row |= {name: mine[name] for name in EXTRA}
+        row |= {"gain_benchmark": row["benchmark"], "status": status.get(run, "unknown")}
+        row |= {"attempts": int(counts.get("attempts", 0)), "usd_by_phase": parts.get(run, [])}
+        row["usd_per_rollout"] = ratio(row["usd"] * counts.get("rollouts_frac", NAN), number(row["rollouts"]))
+        row |= {"scores": scores.get(run, []), **seen.get(run, {})}
+        row["warnings"] = sum(1 for n in notices if n.where == run)
+        out.append(row)
+    out.sort(key=lambda r: (r["campaign"], r["run"]))
+    return table(out, LEDGER, NUMBERS)
 
 
-def _last_scores(evals: Evaluations) -> pd.DataFrame:
-    """Index run: the latest score on the benchmark that most runs share."""
+def _last_scores(evals: Evaluations) -> dict[str, Row]:
+    """By run: the latest score on the benchmark that most runs share."""
     order = {name: place for place, name in enumerate(evals.benchmarks())}
-    frame = evals.frame[~evals.frame["is_start"]].assign(rank=evals.frame["benchmark_id"].map(order))
-    keys = ["for_run", "rank", "attempt", "step"]
-    frame = frame.sort_values(keys, ascending=[True, True, False, False], kind="stable").drop_duplicates(
-        "for_run"
-    )
-    named = {"benchmark": "last_benchmark", "score": "last_score", "n": "last_score_n"}
-    return frame.rename(columns=named).set_index("for_run")[list(named.values())]
+    latest: dict[str, tuple[tuple[float, float, float], Row]] = {}
+    for row in evals.rows:
+        if not row["is_start"]:
+            rank = (-order[row["benchmark_id"]], _or_first(row["attempt"]), _or_first(row["step"]))
+            if row["for_run"] not in latest or rank > latest[row["for_run"]][0]:
+                latest[row["for_run"]] = (rank, row)
+    return {
+        run: {"last_benchmark": row["benchmark"], "last_score": row["score"], "last_score_n": row["n"]}
+        for run, (_, row) in latest.items()
+    }
 
 
-def _waste_frac(spend: Spend, kept_costs: pd.DataFrame, subject: Money, boundary: str) -> float | None:
+def _or_first(value: float) -> float:
+    return value if known(value) else -1.0
+
+
+def _waste_frac(spend: Spend, costs: pd.DataFrame, subject: Money, boundary: str) -> float | None:
     """(waiting on the surviving lineage + lost work) / spend of the subject; None without dollars."""
     if subject.usd is None or subject.usd <= 0:
         return None
     mine = spend.runs[spend.runs["run"].isin(subject.runs)]
-    waits = waiting_usd(kept_costs)
+    waits = waiting_usd(costs)
     lost = 0.0 if boundary == "compute" else float(mine["lost_usd"].sum())
-    return (float(waits[waits.index.isin(subject.runs)].sum()) + lost) / subject.usd
+    return (sum(waits.get(run, 0.0) for run in subject.runs) + lost) / subject.usd

@@ -1,8 +1,11 @@
 """Dollars by phase: each pool's cost spread over its own clock, the remainders kept as what they are."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 
-from analysis.frames import whole
+from analysis.frames import NAN, Row, add_up, known, number, ratio, records, table, text
 from analysis.spend import Spend
 
 ON_CLOCK = ("wall", "exposed")
@@ -10,8 +13,9 @@ UNATTRIBUTED = "unattributed"
 OUTSIDE = "outside_steps"
 SANDBOX = "sandbox"
 BOOKED = "booked"
-COLUMNS = ["run", "attempt", "pool", "named", "role", "phase", "kind", "seconds", "usd"]
-POOL = ["run", "attempt", "pool"]
+NUMBERS = ["seconds", "usd", "usd_kept"]
+COLUMNS = ["run", "attempt", "pool", "named", "role", "phase", "kind", *NUMBERS]
+Pool = tuple[str, int, str]
 
 
 def phase_costs(
@@ -21,114 +25,149 @@ def phase_costs(
 
     `seconds` and `step_seconds` come from data.queries.spend. usd_per_s of a pool = its usd / its seconds;
     unattributed = step seconds - wall and exposed seconds, outside_steps = allocated - step seconds. Neither
-    is clipped: below 0 it shows phases that overlap or a clock shorter than its steps.
+    is clipped: below 0 it shows phases that overlap or a clock shorter than its steps. `usd_kept` is the part
+    on the surviving lineage; `seconds` and `usd` are those of the boundary.
     """
-    pools = _pools(spend.allocations, boundary)
-    kept = "_kept" if boundary == "compute" else ""
-    inside = step_seconds.rename(columns={f"seconds{kept}": "step_s"})[["run", "attempt", "step_s"]]
-    matched = match_pools(seconds, pools, spend.runs)
-    matched["seconds"] = matched[f"seconds{kept}"]
-    rows = matched.merge(pools[[*POOL, "usd_per_s"]], on=POOL, how="left")
-    rows["usd"] = rows["seconds"] * rows["usd_per_s"]
-    clock = rows[rows["kind"].isin(ON_CLOCK)].groupby(POOL)["seconds"].sum().rename("phase_s").reset_index()
-    gpu = (
-        pools[~pools["sandbox"]]
-        .merge(inside, on=["run", "attempt"], how="left")
-        .merge(clock, on=POOL, how="left")
+    pools = _pools(spend)
+    timed = match_pools(
+        records(seconds), pools, {r["run"]: r["mode"] for r in records(spend.runs[["run", "mode"]])}
     )
-    gpu[["step_s", "phase_s"]] = gpu[["step_s", "phase_s"]].astype("float64").fillna(0.0)
-    parts = [
-        rows,
-        _rest(gpu, UNATTRIBUTED, gpu["step_s"] - gpu["phase_s"]),
-        _rest(gpu, OUTSIDE, gpu["seconds"] - gpu["step_s"]),
-        _whole(pools[pools["sandbox"]], SANDBOX),
-    ]
+    steps = {(r["run"], r["attempt"]): r for r in records(step_seconds)}
+    rows: list[Row] = []
+    clocks: dict[Pool, tuple[float, float]] = {}
+    for row in timed:
+        pool = pools.get(_key(row))
+        rate = ratio(pool["usd"], pool["seconds"]) if pool else NAN
+        rows.append({**row, "usd_all": row["seconds"] * rate, "usd_kept": row["seconds_kept"] * rate})
+        if row["kind"] in ON_CLOCK:
+            whole, kept = clocks.get(_key(row), (0.0, 0.0))
+            clocks[_key(row)] = whole + row["seconds"], kept + row["seconds_kept"]
+    for key, pool in pools.items():
+        inside = steps.get(key[:2], {"seconds": 0.0, "seconds_kept": 0.0})
+        rows += _rest(pool, inside, clocks.get(key, (0.0, 0.0)))
+    if boundary == "compute":
+        rows = [{**r, "seconds": r["seconds_kept"], "usd": r["usd_kept"]} for r in rows]
+    else:
+        rows = [{**r, "usd": r["usd_all"]} for r in rows]
     if boundary == "full":
-        parts.append(_booked(spend.runs))
-    out = pd.concat(
-        [p[COLUMNS] for p in parts if len(p)] or [pd.DataFrame(columns=COLUMNS)], ignore_index=True
-    )
-    return out.sort_values(["run", "attempt", "pool", "phase", "kind"], kind="stable").reset_index(drop=True)
+        rows += _booked(spend)
+    rows.sort(key=lambda r: (r["run"], r["attempt"], r["pool"], r["phase"], r["kind"]))
+    return table(rows, COLUMNS, NUMBERS)
 
 
-def _pools(allocations: pd.DataFrame, boundary: str) -> pd.DataFrame:
-    """One row a pool of an attempt: role, sandbox, gpus, seconds and usd inside the boundary, usd_per_s."""
-    kept = "_kept" if boundary == "compute" else ""
-    rows = allocations.assign(
-        seconds=allocations["seconds"] * (allocations["kept_frac"] if kept else 1.0),
-        usd=allocations[f"usd{kept}"],
-    )
-    grouped = rows.groupby(POOL, sort=True)
-    out = grouped.agg(
-        role=("role", "first"),
-        sandbox=("sandbox", "min"),
-        gpus=("gpus", "max"),
-        seconds=("seconds", "sum"),
-        usd=("usd", whole),
-    ).reset_index()
-    out["usd_per_s"] = (out["usd"] / out["seconds"]).where(out["seconds"] > 0)
-    return out
+def _key(row: Mapping[str, Any]) -> Pool:
+    return row["run"], row["attempt"], row["pool"]
 
 
-def match_pools(seconds: pd.DataFrame, pools: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+def _pools(spend: Spend) -> dict[Pool, Row]:
+    """Pools of attempts: role, sandbox, seconds and usd, whole and on the surviving lineage."""
+    names = ["seconds", "seconds_kept", "usd", "usd_kept"]
+    parts = [{**row, "seconds_kept": number(row["seconds"]) * row["kept_frac"]} for row in spend.rows]
+    sums = add_up(parts, _key, names)
+    first: dict[Pool, Row] = {}
+    for row in spend.rows:
+        first.setdefault(_key(row), row)
+    return {
+        key: {"run": key[0], "attempt": key[1], "pool": key[2], "named": key[2], "role": first[key]["role"],
+              "sandbox": first[key]["sandbox"], **got}
+        for key, got in sums.items()
+    }  # fmt: skip
+
+
+def match_pools(seconds: list[Row], pools: dict[Pool, Row], modes: dict[str, str]) -> list[Row]:
     """Give phases the pools whose GPUs they occupy, by name, then by role, then by the run's clock.
 
     A phase that names no known pool runs on the clock of the whole job: in a synchronous run it costs every
     pool, otherwise the pools that train. A phase of a run without allocations keeps the pool that the file
     names.
     """
-    gpu = pools[~pools["sandbox"]]
-    rows = seconds.rename(columns={"pool": "named"}).reset_index(names="row")
-    rows["named"] = rows["named"].astype(object).where(rows["named"].notna(), "")
-    by_run = rows.merge(gpu[[*POOL, "role"]], on=["run", "attempt"], how="left")
-    by_run["mode"] = by_run["run"].map(runs.set_index("run")["mode"]).fillna("")
-    count = by_run.groupby("row")["pool"].transform("nunique")
-    name = by_run["named"].eq(by_run["pool"]) | (count == 0)
-    role = by_run["named"].eq(by_run["role"])
-    job = by_run["mode"].isin(["", "sync"]) | by_run["role"].isin(["train", "colocated"]) | (count <= 1)
-    any_name = name.groupby(by_run["row"]).transform("any")
-    any_role = role.groupby(by_run["row"]).transform("any")
-    keep = name.where(any_name, role.where(any_role, job))
-    out = by_run[keep.astype(bool)].copy()
-    out["pool"] = out["pool"].astype(object).where(out["pool"].notna(), out["named"])
-    return out.drop(columns=["row", "mode"])
+    by_attempt: dict[tuple[str, int], list[Row]] = {}
+    for pool in pools.values():
+        if not pool["sandbox"]:
+            by_attempt.setdefault((pool["run"], pool["attempt"]), []).append(pool)
+    out = []
+    for row in seconds:
+        named = text(row["pool"]) or ""
+        found = by_attempt.get((row["run"], row["attempt"]), [])
+        base = {**row, "named": named}
+        if not found:
+            out.append({**base, "pool": named, "role": None})
+        held = _occupied(found, named, modes.get(row["run"], ""))
+        out.extend({**base, "pool": pool["pool"], "role": pool["role"]} for pool in held)
+    return out
 
 
-def _rest(gpu: pd.DataFrame, phase: str, seconds: pd.Series) -> pd.DataFrame:
-    usd = (seconds * gpu["usd_per_s"]).where(gpu["seconds"] > 0, gpu["usd"] if phase == OUTSIDE else 0.0)
-    return gpu.assign(
-        named=gpu["pool"], phase=phase, kind="rest", seconds=seconds.where(gpu["seconds"] > 0, 0.0), usd=usd
-    )
+def _occupied(pools: list[Row], named: str, mode: str) -> list[Row]:
+    by_name = [pool for pool in pools if pool["pool"] == named]
+    by_role = [pool for pool in pools if pool["role"] == named]
+    if by_name or by_role or mode in ("", "sync") or len(pools) == 1:
+        return by_name or by_role or pools
+    return [pool for pool in pools if pool["role"] in ("train", "colocated")]
 
 
-def _whole(pools: pd.DataFrame, phase: str) -> pd.DataFrame:
-    return pools.assign(named=pools["pool"], phase=phase, kind="rest")
+def _rest(pool: Row, steps: Row, clock: tuple[float, float]) -> list[Row]:
+    """What is left of a pool: unattributed step time and time outside steps; a sandbox is one line."""
+    head = {**{name: pool[name] for name in ("run", "attempt", "pool", "named", "role")}, "kind": "rest"}
+    if pool["sandbox"]:
+        names = ("seconds", "seconds_kept", "usd_kept")
+        return [{**head, "phase": SANDBOX, **{n: pool[n] for n in names}, "usd_all": pool["usd"]}]
+    rate = ratio(pool["usd"], pool["seconds"])
+    if not known(rate) and not pool["seconds"] > 0:
+        lump = {"seconds": 0.0, "seconds_kept": 0.0, "usd_all": pool["usd"], "usd_kept": pool["usd_kept"]}
+        return [{**head, "phase": OUTSIDE, **lump}]
+    out = []
+    for phase, whole, kept in (
+        (UNATTRIBUTED, steps["seconds"] - clock[0], steps["seconds_kept"] - clock[1]),
+        (OUTSIDE, pool["seconds"] - steps["seconds"], pool["seconds_kept"] - steps["seconds_kept"]),
+    ):
+        usd = {"usd_all": whole * rate, "usd_kept": kept * rate}
+        out.append({**head, "phase": phase, "seconds": whole, "seconds_kept": kept, **usd})
+    return out
 
 
-def _booked(runs: pd.DataFrame) -> pd.DataFrame:
-    rows = runs.loc[runs["booked_usd"] != 0, ["run", "booked_usd"]].rename(columns={"booked_usd": "usd"})
-    return rows.assign(attempt=0, pool="", named="", role="", phase=BOOKED, kind="rest", seconds=float("nan"))
-
-
-def summable(costs: pd.DataFrame) -> pd.DataFrame:
-    """The rows that add up to the cost of a run: without waits and busy thread time, which overlap them."""
-    return costs[~costs["kind"].isin(["wait", "busy"])]
+def _booked(spend: Spend) -> list[Row]:
+    head = {
+        "attempt": 0,
+        "pool": "",
+        "named": "",
+        "role": None,
+        "phase": BOOKED,
+        "kind": "rest",
+        "seconds": NAN,
+    }
+    amounts = records(spend.runs[["run", "booked_usd"]])
+    return [
+        {**head, "run": r["run"], "usd": r["booked_usd"], "usd_kept": 0.0}
+        for r in amounts
+        if r["booked_usd"] != 0
+    ]
 
 
 def by_run_and_phase(costs: pd.DataFrame) -> pd.DataFrame:
-    """Dollars and pool-seconds by run and phase; usd is null when a pool of the run has no price."""
-    grouped = summable(costs).groupby(["run", "phase"], sort=True)
-    return grouped.agg(usd=("usd", whole), seconds=("seconds", "sum")).reset_index()
+    """Dollars and pool-seconds by run and phase, without waits and busy thread time, which overlap the rest;
+    usd is null when a pool of the run has no price.
+    """
+    rows = [row for row in records(costs) if row["kind"] not in ("wait", "busy")]
+    sums = add_up(rows, lambda r: (r["run"], r["phase"]), ["usd", "seconds"])
+    out = [{"run": run, "phase": phase, **got} for (run, phase), got in sorted(sums.items())]
+    return table(out, ["run", "phase", "usd", "seconds"], ["usd", "seconds"])
 
 
-def waiting_usd(kept_costs: pd.DataFrame) -> pd.Series:
+def waiting_usd(costs: pd.DataFrame) -> dict[str, float]:
     """Dollars by run of what files call waiting on the surviving lineage.
 
     Exposed seconds, and waits as far as the pool's unattributed time holds them (they lie inside it).
     """
-    exposed = kept_costs[kept_costs["kind"] == "exposed"].groupby(POOL)["usd"].sum()
-    waits = kept_costs[kept_costs["kind"] == "wait"].groupby(POOL)["usd"].sum()
-    rest = kept_costs[kept_costs["phase"] == UNATTRIBUTED].groupby(POOL)["usd"].sum().clip(lower=0)
-    held = pd.concat([waits, rest], axis=1).min(axis=1).where(waits.notna())
-    total = exposed.add(held.dropna(), fill_value=0.0)
-    return total.groupby("run").sum() if len(total) else pd.Series(dtype="float64")
+    exposed: dict[Pool, float] = {}
+    waits: dict[Pool, float] = {}
+    rest: dict[Pool, float] = {}
+    for row in records(costs):
+        kinds = {"exposed": exposed, "wait": waits}
+        target = rest if row["phase"] == UNATTRIBUTED else kinds.get(row["kind"])
+        if target is not None:
+            target[_key(row)] = target.get(_key(row), 0.0) + row["usd_kept"]
+    out: dict[str, float] = {}
+    for key in {**exposed, **waits}:
+        held = min(waits.get(key, 0.0), max(0.0, rest.get(key, 0.0)))
+        out[key[0]] = out.get(key[0], 0.0) + exposed.get(key, 0.0) + held
+    return out

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from analysis.frames import Row, records, table, text
 from analysis.result import Assumption, Notice
 from data.catalogue import Catalogue
 from data.catalogue_types import PriceChoice
 
+RATES = ("usd_per_h", "low_per_h", "high_per_h")
 COLUMNS = ("price_id", "price_status", "price_source", "price_date", "usd_per_h", "low_per_h", "high_per_h")
 
 
@@ -32,46 +34,30 @@ def attach_prices(allocations: pd.DataFrame, catalogue: Catalogue, price: str) -
     Sandbox pools are priced per core-hour, everything else per GPU-hour. A price that does not exist leaves
     nulls and a notice; it is never replaced by another.
     """
-    keys = allocations[["platform", "price_id", "role"]].copy()
-    keys["sandbox"] = keys.pop("role").eq("sandbox")
-    distinct = keys.drop_duplicates()
-    rows, assumptions, notices = [], {}, []
-    for platform, own, sandbox in distinct.itertuples(index=False):
-        names = _text(platform), _text(own)
-        choice = _choose(catalogue, names, price, bool(sandbox))
-        rows.append(_row(choice))
-        if choice is None:
-            notices.append(_missing(names, price, bool(sandbox), catalogue))
-        else:
-            assumptions[choice.price_id] = _assume(choice, names, bool(sandbox))
-    table = pd.concat(
-        [
-            distinct.reset_index(drop=True).rename(columns={"price_id": "own_price_id"}),
-            pd.DataFrame(rows, columns=list(COLUMNS)).astype(
-                {"usd_per_h": "float64", "low_per_h": "float64", "high_per_h": "float64"}
-            ),
-        ],
-        axis=1,
-    )
-    left = allocations.rename(columns={"price_id": "own_price_id"})
-    left["sandbox"] = left["role"].eq("sandbox")
-    merged = _null_safe_merge(left, table)
-    return Priced(merged, tuple(assumptions[k] for k in sorted(assumptions)), tuple(notices))
+    rows, assumptions, notices = price_rows(records(allocations), catalogue, price)
+    numbers = [c for c in allocations.columns if allocations[c].dtype.kind in "fi" and c != "attempt"]
+    columns = [*("own_price_id" if c == "price_id" else c for c in allocations.columns), *COLUMNS, "sandbox"]
+    return Priced(table(rows, columns, [*numbers, *RATES]), assumptions, notices)
 
 
-def _null_safe_merge(left: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
-    """Merge on platform, own price and sandbox, where missing equals missing."""
-    keys = ["platform", "own_price_id"]
-    for frame in (left, table):
-        for key in keys:
-            frame[f"{key}__key"] = frame[key].astype(object).where(frame[key].notna(), "")
-    on = [f"{k}__key" for k in keys] + ["sandbox"]
-    merged = left.merge(table.drop(columns=keys), on=on, how="left", validate="many_to_one")
-    return merged.drop(columns=[f"{k}__key" for k in keys])
-
-
-def _text(value: object) -> str | None:
-    return str(value) if isinstance(value, str) and value else None
+def price_rows(
+    rows: list[Row], catalogue: Catalogue, price: str
+) -> tuple[list[Row], tuple[Assumption, ...], tuple[Notice, ...]]:
+    """`attach_prices` on rows: each gets COLUMNS and `sandbox`, its own price moves to `own_price_id`."""
+    out, found, assumptions, notices = [], {}, {}, []
+    for row in rows:
+        sandbox = row["role"] == "sandbox"
+        key = text(row["platform"]), text(row["price_id"]), sandbox
+        if key not in found:
+            choice = _choose(catalogue, key[:2], price, sandbox)
+            found[key] = dict(zip(COLUMNS, _row(choice), strict=True))
+            if choice is None:
+                notices.append(_missing(key[:2], price, sandbox, catalogue))
+            else:
+                assumptions[choice.price_id] = _assume(choice, key[:2], sandbox)
+        kept = {name: value for name, value in row.items() if name != "price_id"}
+        out.append({**kept, "own_price_id": key[1], **found[key], "sandbox": sandbox})
+    return out, tuple(assumptions[k] for k in sorted(assumptions)), tuple(notices)
 
 
 def _choose(

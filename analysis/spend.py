@@ -9,16 +9,35 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from analysis.frames import NAN, Row, add_up, known, number, ratio, records, table, text
 from analysis.params import CommonParams
-from analysis.prices import attach_prices
+from analysis.prices import COLUMNS as PRICE_COLUMNS
+from analysis.prices import RATES, price_rows
 from analysis.result import Assumption, Notice
 from analysis.words import listing
 from data.queries import spend as queries
 from data.queries.filters import Filters
 from data.view import View
 
-KEY = ["run", "attempt"]
 CLOCK = "clock"
+MONEY = ("usd", "usd_low", "usd_high")
+RATE_OF = dict(zip(MONEY, RATES, strict=True))
+HOURS = ("gpu_hours", "core_hours")
+SPLIT = (*MONEY, "gpu_hours")
+ALLOCATION_NUMBERS = ["gpus", "cores", "seconds", *RATES, "kept_frac", *HOURS]
+ALLOCATION_NUMBERS += [f"{part}_{m}" for part in ("gpu", "sandbox") for m in MONEY]
+ALLOCATION_NUMBERS += [*MONEY, *(f"{name}_kept" for name in SPLIT)]
+ALLOCATIONS = ["run", "attempt", "pool", "role", "platform", "seconds_basis", "source", "own_price_id"]
+ALLOCATIONS += [*PRICE_COLUMNS[:4], "sandbox", "status", "cause", "keep_step", *ALLOCATION_NUMBERS]
+RUN_TEXTS = ["run", "campaign", "framework", "algorithm", "mode", "llm", "synthetic", "shipped_checkpoint"]
+RUN_NUMBERS = [*HOURS, "gpu_hours_billed", *MONEY, "sandbox_usd", "booked_usd", "lost_usd", "lineage_frac"]
+RUN_NUMBERS += [f"{m}_{b}" for m in MONEY for b in ("compute", "campaign", "full")]
+RUN_NUMBERS += ["useful_gpu_s", "billed_gpu_s", "goodput_frac"]
+RUNS = [*RUN_TEXTS, *RUN_NUMBERS, "clock"]
+CAMPAIGN_SUMS = [*HOURS, *MONEY, "usd_compute", "usd_campaign", "usd_full", "sandbox_usd", "lost_usd"]
+CAMPAIGN_SUMS += ["useful_gpu_s", "billed_gpu_s"]
+CAMPAIGNS = ["campaign", *CAMPAIGN_SUMS, "booked_to_campaign_usd", "goodput_frac", "runs"]
+LOST = ["run", "attempt", "cause", "gpu_hours", "usd"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +48,7 @@ class Spend:
     kept_frac, usd_kept and the price columns. `attempts`: a row an attempt with its lineage and step sums.
     `runs`: a row a run: gpu_hours, usd, usd_low, usd_high at the asked boundary; usd_compute, usd_campaign,
     usd_full; lost_usd, lineage_frac, goodput_frac. `lost`: run, attempt, cause, gpu_hours, usd. `campaigns`:
-    the same sums by campaign, with what was booked to the campaign alone.
+    the same sums by campaign, with what was booked to the campaign alone. `rows`: the allocations as rows.
     """
 
     allocations: pd.DataFrame
@@ -39,6 +58,7 @@ class Spend:
     lost: pd.DataFrame
     assumptions: tuple[Assumption, ...]
     notices: tuple[Notice, ...]
+    rows: tuple[Row, ...]
 
 
 def filters_of(params: CommonParams) -> Filters:
@@ -50,163 +70,158 @@ def compute_spend(view: View, params: CommonParams) -> Spend:
     """Price the picked runs at `params.price` inside `params.boundary`."""
     filters = filters_of(params)
     attempts = queries.attempts(view, filters)
-    priced = attach_prices(queries.allocations(view, filters), view.catalogue, params.price)
-    allocations = _cost(priced.allocations, attempts)
-    booked, booked_notices = _usd_only(queries.booked(view, filters))
-    runs = _by_run(queries.runs(view, filters), allocations, attempts, booked, params.boundary)
-    campaigns = _by_campaign(runs, booked, params.boundary)
-    notices = (*priced.notices, *booked_notices, *_notices(allocations, attempts, runs))
-    return Spend(allocations, attempts, runs, campaigns, _lost(allocations), priced.assumptions, notices)
+    tries = {(row["run"], row["attempt"]): row for row in records(attempts)}
+    priced, assumptions, notices = price_rows(
+        records(queries.allocations(view, filters)), view.catalogue, params.price
+    )
+    rows = tuple(_cost(row, tries.get((row["run"], row["attempt"]), {})) for row in priced)
+    booked, booked_notices = _usd_only(records(queries.booked(view, filters)))
+    runs = _by_run(records(queries.runs(view, filters)), rows, tries, booked, params.boundary)
+    return Spend(
+        allocations=table(rows, ALLOCATIONS, ALLOCATION_NUMBERS),
+        attempts=attempts,
+        runs=table(runs, RUNS, RUN_NUMBERS).astype({"synthetic": bool, "clock": "boolean"}),
+        campaigns=table(_by_campaign(runs, booked, params.boundary), CAMPAIGNS, CAMPAIGNS[1:-1]),
+        lost=table(_lost(rows), LOST, LOST[3:]),
+        assumptions=assumptions,
+        notices=(*notices, *booked_notices, *_notices(rows, tries, runs)),
+        rows=rows,
+    )
 
 
-def _cost(allocations: pd.DataFrame, attempts: pd.DataFrame) -> pd.DataFrame:
-    columns = [*KEY, "kept_frac", "status", "cause", "keep_step"]
-    out = allocations.merge(attempts[columns], on=KEY, how="left")
-    for column in ("gpus", "cores", "seconds", "kept_frac"):
-        out[column] = out[column].astype("float64")
-    hours = out["seconds"] / 3600
-    out["gpu_hours"] = out["gpus"].fillna(0) * hours
-    out["core_hours"] = (out["cores"].fillna(0) * hours).where(out["sandbox"], 0.0)
-    for name, rate in (("usd", "usd_per_h"), ("usd_low", "low_per_h"), ("usd_high", "high_per_h")):
-        gpu = (out["gpu_hours"] * out[rate]).where(out["gpu_hours"] != 0, 0.0).where(~out["sandbox"], 0.0)
-        core = (out["core_hours"] * out[rate]).where(out["core_hours"] != 0, 0.0).where(out["sandbox"], 0.0)
-        out[f"gpu_{name}"], out[f"sandbox_{name}"] = gpu, core.fillna(0.0)
-        out[name] = gpu + core.fillna(0.0)
-    out["kept_frac"] = out["kept_frac"].fillna(0.0)
-    for name in ("usd", "usd_low", "usd_high", "gpu_hours"):
-        out[f"{name}_kept"] = out[name] * out["kept_frac"]
-    return out
+def _cost(row: Row, attempt: Row) -> Row:
+    """Hours and dollars of one allocation, whole and on the surviving lineage."""
+    sandbox, hours = row["sandbox"], number(row["seconds"]) / 3600
+    gpus, cores = number(row["gpus"]), number(row["cores"])
+    gpu_hours = 0.0 if sandbox and not gpus > 0 else gpus * hours
+    core_hours = cores * hours if sandbox and known(cores) else 0.0
+    kept = number(attempt.get("kept_frac"))
+    out = {**row, "gpu_hours": gpu_hours, "core_hours": core_hours, "kept_frac": kept if known(kept) else 0.0}
+    out |= {name: attempt.get(name) for name in ("status", "cause", "keep_step")}
+    for name, rate_name in RATE_OF.items():
+        rate = number(row[rate_name])
+        gpu = 0.0 if sandbox or gpu_hours == 0 else gpu_hours * rate
+        core = core_hours * rate if sandbox and core_hours > 0 and known(rate) else 0.0
+        out |= {f"gpu_{name}": gpu, f"sandbox_{name}": core, name: gpu + core}
+    return out | {f"{name}_kept": out[name] * out["kept_frac"] for name in SPLIT}
 
 
-def _usd_only(booked: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Notice, ...]]:
+def _usd_only(booked: list[Row]) -> tuple[list[Row], tuple[Notice, ...]]:
     """Keep dollars that allocations do not price already; say what was left out."""
     notices = []
-    foreign = booked[booked["currency"].str.upper() != "USD"]
-    if len(foreign):
-        names = ", ".join(sorted(foreign["currency"].unique()))
-        notices.append(
-            Notice("currency_left_out", f"Cost rows in {names} are not converted and left out.", "costs")
-        )
-    gpu = booked[booked["bucket"] == "gpu"]
-    if len(gpu):
-        text = "Billed GPU rows are left out of the spend: allocations price the same hours."
-        notices.append(Notice("gpu_bill_left_out", text, "costs"))
-    keep = (booked["currency"].str.upper() == "USD") & (booked["bucket"] != "gpu")
-    return booked[keep], tuple(notices)
-
-
-def _sum(frame: pd.DataFrame, by: str, columns: list[str]) -> pd.DataFrame:
-    """Sum where one missing part makes the whole missing."""
-    grouped = frame.groupby(by, sort=True)[columns]
-    return grouped.sum().where(grouped.count().eq(grouped.size(), axis=0))
-
-
-SUMS = ["gpu_hours", "core_hours", "gpu_hours_kept", "usd", "usd_low", "usd_high", "usd_kept", "usd_low_kept"]
-SUMS += ["usd_high_kept", "sandbox_usd"]
+    foreign = sorted({row["currency"] for row in booked if row["currency"].upper() != "USD"})
+    if foreign:
+        words = f"Cost rows in {', '.join(foreign)} are not converted and left out."
+        notices.append(Notice("currency_left_out", words, "costs"))
+    if any(row["bucket"] == "gpu" for row in booked):
+        words = "Billed GPU rows are left out of the spend: allocations price the same hours."
+        notices.append(Notice("gpu_bill_left_out", words, "costs"))
+    kept = [row for row in booked if row["currency"].upper() == "USD" and row["bucket"] != "gpu"]
+    return kept, tuple(notices)
 
 
 def _by_run(
-    runs: pd.DataFrame, allocations: pd.DataFrame, attempts: pd.DataFrame, booked: pd.DataFrame, boundary: str
-) -> pd.DataFrame:
-    sums = _sum(allocations, "run", SUMS)
-    out = runs.merge(sums, left_on="run", right_index=True, how="left")
-    extra = booked[booked["run"].notna()].groupby("run")["amount"].sum()
-    out["booked_usd"] = out["run"].map(extra).fillna(0.0).astype("float64")
-    for low in ("", "_low", "_high"):
-        out[f"usd{low}_compute"] = out[f"usd{low}_kept"]
-        out[f"usd{low}_campaign"] = out[f"usd{low}"]
-        out[f"usd{low}_full"] = out[f"usd{low}"] + out["booked_usd"]
-        out[f"usd{low}"] = out[f"usd{low}_{boundary}"]
-    out["lost_usd"] = out["usd_campaign"] - out["usd_compute"]
-    out["gpu_hours_billed"] = out["gpu_hours"]
-    if boundary == "compute":
-        out["gpu_hours"] = out["gpu_hours_kept"]
-    out["lineage_frac"] = (out["gpu_hours_kept"] / out["gpu_hours_billed"]).where(out["gpu_hours_billed"] > 0)
-    out = out.merge(_goodput(allocations, attempts), on="run", how="left")
-    clocks = allocations.groupby("run")["seconds_basis"].agg(lambda s: bool((s == CLOCK).all()))
-    out["clock"] = out["run"].map(clocks).astype("boolean")
-    return out.drop(columns=[c for c in out.columns if c.endswith("_kept")])
-
-
-def _goodput(allocations: pd.DataFrame, attempts: pd.DataFrame) -> pd.DataFrame:
-    """GPU-seconds inside kept steps and billed GPU-seconds by run; null when a clock is missing."""
-    gpu = allocations[allocations["gpus"].fillna(0) > 0]
-    steps = attempts[[*KEY, "step_s", "step_s_kept"]]
-    joined = gpu.merge(steps, on=KEY, how="left")
-    held = joined["seconds"] / joined.groupby([*KEY, "pool"])["seconds"].transform("sum")
-    kept_s = joined["step_s_kept"].astype("float64").fillna(0.0).where(joined["step_s"].notna())
-    joined["useful"] = joined["gpus"] * kept_s * held
-    joined["billed"] = joined["gpus"] * joined["seconds"]
-    sums = _sum(joined, "run", ["useful", "billed"])
-    sums["goodput_frac"] = (sums["useful"] / sums["billed"]).where(sums["billed"] > 0)
-    out = sums.rename(columns={"useful": "useful_gpu_s", "billed": "billed_gpu_s"})
-    return out.rename_axis("run").reset_index()
-
-
-def _by_campaign(runs: pd.DataFrame, booked: pd.DataFrame, boundary: str) -> pd.DataFrame:
-    columns = [
-        "gpu_hours",
-        "core_hours",
-        "usd",
-        "usd_low",
-        "usd_high",
-        "usd_compute",
-        "usd_campaign",
-        "usd_full",
-    ]
-    columns += ["sandbox_usd", "lost_usd", "useful_gpu_s", "billed_gpu_s"]
-    out = _sum(runs, "campaign", columns).rename_axis("campaign").reset_index()
-    alone = booked[booked["run"].isna()].groupby("campaign")["amount"].sum()
-    shared = out["campaign"].map(alone).fillna(0.0).astype("float64")
-    out["booked_to_campaign_usd"] = shared
-    out["usd_full"] = out["usd_full"] + shared
-    if boundary == "full":
-        for column in ("usd", "usd_low", "usd_high"):
-            out[column] = out[column] + shared
-    out["goodput_frac"] = (out["useful_gpu_s"] / out["billed_gpu_s"]).where(out["billed_gpu_s"] > 0)
-    out["runs"] = out["campaign"].map(runs.groupby("campaign").size())
+    runs: list[Row],
+    rows: tuple[Row, ...],
+    tries: dict[tuple[str, int], Row],
+    booked: list[Row],
+    boundary: str,
+) -> list[Row]:
+    names = [*HOURS, "sandbox_usd", *MONEY, *(f"{name}_kept" for name in SPLIT)]
+    sums = add_up(rows, lambda r: r["run"], names)
+    extra = add_up([r for r in booked if text(r["run"])], lambda r: r["run"], ["amount"])
+    goodput = _goodput(rows, tries)
+    clocks: dict[str, bool] = {}
+    for row in rows:
+        clocks[row["run"]] = clocks.get(row["run"], True) and row["seconds_basis"] == CLOCK
+    nothing = dict.fromkeys(names, NAN)
+    out = []
+    for run in runs:
+        got, name = sums.get(run["run"], nothing), run["run"]
+        more = extra.get(name, {"amount": 0.0})["amount"]
+        row = {**run, **{h: got[h] for h in HOURS}, "sandbox_usd": got["sandbox_usd"], "booked_usd": more}
+        for m in MONEY:
+            row |= {f"{m}_compute": got[f"{m}_kept"], f"{m}_campaign": got[m], f"{m}_full": got[m] + more}
+            row[m] = row[f"{m}_{boundary}"]
+        row |= {"gpu_hours_billed": got["gpu_hours"], "lost_usd": got["usd"] - got["usd_kept"]}
+        row |= {"lineage_frac": ratio(got["gpu_hours_kept"], got["gpu_hours"]), "clock": clocks.get(name)}
+        if boundary == "compute":
+            row["gpu_hours"] = got["gpu_hours_kept"]
+        useful, billed = goodput.get(name, (NAN, NAN))
+        row |= {"useful_gpu_s": useful, "billed_gpu_s": billed, "goodput_frac": ratio(useful, billed)}
+        out.append(row)
     return out
 
 
-def _lost(allocations: pd.DataFrame) -> pd.DataFrame:
-    """Dollars and GPU-hours outside the surviving lineage, by attempt and cause."""
-    lost = allocations[allocations["kept_frac"] < 1].copy()
-    lost["gpu_hours"] = lost["gpu_hours"] - lost["gpu_hours_kept"]
-    lost["usd"] = lost["usd"] - lost["usd_kept"]
-    lost["cause"] = (
-        lost["cause"].where(lost["cause"].notna(), lost["status"]).fillna("not stated").astype(str)
-    )
-    grouped = lost.groupby([*KEY, "cause"], sort=True)[["gpu_hours", "usd"]]
-    return grouped.sum(min_count=1).reset_index()
+def _goodput(rows: tuple[Row, ...], tries: dict[tuple[str, int], Row]) -> dict[str, tuple[float, float]]:
+    """GPU-seconds inside kept steps and billed GPU-seconds by run; missing when a clock is."""
+    gpu = [row for row in rows if number(row["gpus"]) > 0]
+    held = add_up(gpu, lambda r: (r["run"], r["attempt"], r["pool"]), ["seconds"])
+    parts = []
+    for row in gpu:
+        attempt = tries.get((row["run"], row["attempt"]), {})
+        timed, kept = number(attempt.get("step_s")), number(attempt.get("step_s_kept"))
+        steps_s = NAN if not known(timed) else kept if known(kept) else 0.0
+        share = ratio(number(row["seconds"]), held[row["run"], row["attempt"], row["pool"]]["seconds"])
+        billed = row["gpus"] * number(row["seconds"])
+        parts.append({"run": row["run"], "useful": row["gpus"] * steps_s * share, "billed": billed})
+    sums = add_up(parts, lambda r: r["run"], ["useful", "billed"])
+    return {run: (got["useful"], got["billed"]) for run, got in sums.items()}
 
 
-def _notices(allocations: pd.DataFrame, attempts: pd.DataFrame, runs: pd.DataFrame) -> list[Notice]:
+def _by_campaign(runs: list[Row], booked: list[Row], boundary: str) -> list[Row]:
+    alone = add_up([r for r in booked if not text(r["run"])], lambda r: r["campaign"], ["amount"])
     out = []
-    guessed = allocations[allocations["seconds_basis"] != CLOCK]
-    for run, group in guessed.groupby("run", sort=True):
-        basis = ", ".join(sorted({str(b) for b in group["seconds_basis"].dropna()})) or "nothing"
-        text = (
-            f"Time of {run} comes from {basis.replace('_', ' ')}, not from a clock: its spend is a lower "
-            f"bound "
-            "(start-up, gaps and shut-down are not in the file)."
+    for campaign, got in sorted(add_up(runs, lambda r: r["campaign"], CAMPAIGN_SUMS).items()):
+        shared = alone.get(campaign, {"amount": 0.0})["amount"]
+        row: Row = {"campaign": campaign, **got, "booked_to_campaign_usd": shared}
+        for name in ("usd_full", *(MONEY if boundary == "full" else ())):
+            row[name] += shared
+        row["goodput_frac"] = ratio(got["useful_gpu_s"], got["billed_gpu_s"])
+        out.append({**row, "runs": sum(1 for run in runs if run["campaign"] == campaign)})
+    return out
+
+
+def _lost(rows: tuple[Row, ...]) -> list[Row]:
+    """Dollars and GPU-hours outside the surviving lineage, by attempt and cause."""
+    parts = [
+        {
+            "key": (r["run"], r["attempt"], text(r["cause"]) or text(r["status"]) or "not stated"),
+            "gpu_hours": r["gpu_hours"] - r["gpu_hours_kept"],
+            "usd": r["usd"] - r["usd_kept"],
+        }
+        for r in rows
+        if r["kept_frac"] < 1
+    ]
+    sums = add_up(parts, lambda r: r["key"], ["gpu_hours", "usd"])
+    return [dict(zip(LOST, key, strict=False)) | got for key, got in sorted(sums.items())]
+
+
+def _notices(rows: tuple[Row, ...], tries: dict[tuple[str, int], Row], runs: list[Row]) -> list[Notice]:
+    out = []
+    bases: dict[str, set[str]] = {}
+    for row in rows:
+        if row["seconds_basis"] != CLOCK:
+            bases.setdefault(row["run"], set()).add(text(row["seconds_basis"]) or "nothing")
+    for run, names in sorted(bases.items()):
+        words = (
+            f"Time of {run} comes from {', '.join(sorted(names)).replace('_', ' ')}, not from a clock: its "
+            "spend is a lower bound (start-up, gaps and shut-down are not in the file)."
         )
-        out.append(Notice("time_lower_bound", text, str(run)))
-    for run in runs.loc[runs["gpu_hours_billed"].isna(), "run"]:
-        known = allocations["run"].eq(run).any()
-        lacking = "how long it held its GPUs, or how many" if known else "its pools (role, platform, GPUs)"
-        out.append(
-            Notice("cost_unknown", f"{run} has no cost: fill in {lacking} in the run details.", str(run))
-        )
-    unsplit = attempts[attempts["kept_frac"].isna()]
-    for run in sorted(set(unsplit["run"])):
-        text = (
+        out.append(Notice("time_lower_bound", words, run))
+    allocated = {row["run"] for row in rows}
+    for run in (row["run"] for row in runs if not known(row["gpu_hours_billed"])):
+        some = run in allocated
+        lacking = "how long it held its GPUs, or how many" if some else "its pools (role, platform, GPUs)"
+        out.append(Notice("cost_unknown", f"{run} has no cost: fill in {lacking} in the run details.", run))
+    for run in sorted({run for (run, _), row in tries.items() if not known(number(row["kept_frac"]))}):
+        words = (
             f"What survives of an interrupted attempt of {run} is not known (no resume step or no step "
-            f"times), "
-            "so none of it counts as surviving."
+            "times), so none of it counts as surviving."
         )
-        out.append(Notice("lineage_unknown", text, str(run)))
-    made_up = [str(run) for run in runs.loc[runs["synthetic"], "run"]]
+        out.append(Notice("lineage_unknown", words, run))
+    made_up = [row["run"] for row in runs if row["synthetic"]]
     if made_up:
-        text = f"{listing(made_up)} {'is' if len(made_up) == 1 else 'are'} synthetic example data."
-        out.append(Notice("synthetic", text, "; ".join(made_up)))
+        words = f"{listing(made_up)} {'is' if len(made_up) == 1 else 'are'} synthetic example data."
+        out.append(Notice("synthetic", words, "; ".join(made_up)))
     return out

@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis.common import figure, nothing, result
 from analysis.formulas import FORMULAS
-from analysis.frames import records
+from analysis.frames import records, table
 from analysis.gaintable import lineage_sums
 from analysis.headline import choose_subject
 from analysis.params import CommonParams
@@ -64,9 +64,10 @@ def unit_costs(spend: Spend, judged: pd.DataFrame) -> pd.DataFrame:
     (`covered_frac`).
     """
     base = spend.runs[["run", "usd", "usd_low", "usd_high"]]
-    sums = lineage_sums(spend)
-    out = base.merge(sums[["steps", "survived", "rollouts_frac", "tok_gen_frac", "rollouts", "tok_gen"]],
-                     left_on="run", right_index=True, how="left")  # fmt: skip
+    rows = [{"run": run, **row} for run, row in lineage_sums(spend).items()]
+    names = ["run", "steps", "survived", "rollouts_frac", "tok_gen_frac", "rollouts", "tok_gen"]
+    sums = table(rows, names, [names[1], *names[3:]])
+    out = base.merge(sums, on="run", how="left")
     out = out.merge(judged, on="run", how="left")
     for share, part, total in (
         ("p_correct", "correct", "correct_n"),
@@ -158,7 +159,7 @@ def _bars(units: pd.DataFrame) -> pd.DataFrame:
 
 
 def _notices(units: pd.DataFrame) -> list[Notice]:
-    out = []
+    out: list[Notice] = []
     for row in records(units):
         run = str(row["run"])
         if pd.isna(row["p_correct"]):
