@@ -92,8 +92,8 @@ def test_utilisation_says_what_is_missing_and_shows_the_example(page: Page, serv
 
 def test_a_copied_address_shows_the_same_view(browser: Browser, server: Server) -> None:
     other = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
-    other.goto(f"{server.url}/?runs=grpo-sample&price=on_demand.neocloud&boundary=compute")
-    answer = other.get_by_text(re.compile(r"cost at least \$\d.*on_demand neocloud rent, compute boundary"))
+    other.goto(f"{server.url}/?runs=grpo-sample&price=on_demand.hyperscaler&boundary=compute")
+    answer = other.get_by_text(re.compile(r"cost at least \$\d.*on_demand hyperscaler rent, compute boundary"))
     expect(answer.first).to_be_visible(timeout=PATIENCE_MS)
     other.goto(f"{server.url}/?runs=never-ran&price=free.lunch")
     expect(other.get_by_text("never-ran").first).to_be_visible(timeout=PATIENCE_MS)
@@ -121,11 +121,8 @@ def test_share_open_elsewhere_revoke(page: Page, browser: Browser, server: Serve
     page.goto(f"{server.url}/links")
     expect(page.get_by_role("heading", name="Links", exact=True)).to_be_visible(timeout=PATIENCE_MS)
     page.get_by_role("button", name="Revoke").first.click()
-    confirm = page.get_by_role("dialog").get_by_role("button", name=re.compile("Revoke"))
-    if confirm.count():
-        confirm.first.click()
-    settled(page)
-    page.wait_for_timeout(1_500)
+    page.get_by_role("button", name="Revoke for good").click()
+    expect(page.get_by_text("revoked").first).to_be_visible(timeout=PATIENCE_MS)
     gone = stranger.goto(address)
     unknown = stranger.request.get(f"{server.url}/r/{'x' * 43}")
     assert gone is not None
