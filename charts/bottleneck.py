@@ -159,7 +159,7 @@ def _dress(
     fig.update_layout(barmode="relative", bargap=0 if len(bins) > 40 else 0.1)
     fig.update_xaxes(tickvals=ticks["bin"], ticktext=[f"{s:g}" for s in ticks["step_first"]], showgrid=False)
     fig.update_xaxes(title_text="Step", row=pools, col=1)
-    fig.update_yaxes(title_text=unit if pools == 1 else unit.split(" ")[-1])
+    fig.update_yaxes(title_text=unit if pools == 1 else unit.split(" ")[-1].strip("()"))
     if dollars:
         fig.update_yaxes(tickprefix="$")
     theme.name_panels(fig, mode)

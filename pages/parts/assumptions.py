@@ -21,7 +21,8 @@ BADGES = {
 VERSION_LABELS = {
     "app": "App",
     "formulas": "Formulas",
-    "prices": "Price book",
+    "prices": "Prices",
+    "price_book": "Price book",
     "catalogue": "Catalogue",
     "data_version": "Data version",
     "data_cutoff": "Data up to (UTC)",
@@ -75,6 +76,8 @@ def _versions(versions: Any) -> None:
     parts = []
     for name, value in dict(versions).items():
         label = VERSION_LABELS.get(name, name.replace("_", " ").capitalize())
+        if isinstance(value, list | tuple):
+            value = ", ".join(str(v) for v in value) or "none used"
         shown = value.strftime("%Y-%m-%d %H:%M") if isinstance(value, datetime) else str(value)
         parts.append(f"{md_escape(label)} {md_escape(shown)}")
     if parts:
