@@ -54,7 +54,8 @@ def verl_line(step: int, **options: int) -> str:
 
 def verl_log(first: int, last: int, run: str = "grpo-sample", nodes: int = 2, total: int = 100) -> str:
     """A whole console log: configuration dump, step lines, progress bars."""
-    lines = [f"\x1b[36m(TaskRunner pid=4242)\x1b[0m {row}" for row in CONFIG.format(run=run, nodes=nodes).split("\n")]
+    config = CONFIG.format(run=run, nodes=nodes).split("\n")
+    lines = [f"\x1b[36m(TaskRunner pid=4242)\x1b[0m {row}" for row in config]
     clock = 0.0
     for step in range(first, last + 1):
         lines.append(verl_line(step, gpus=nodes * 8))

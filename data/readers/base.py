@@ -76,9 +76,9 @@ class Batch:
     """What a reader found.
 
     `records` = `stored` + quarantined records (`SetAside` without column) + `ignored` (reason -> count).
-    `tables`: table name of data/schema -> rows; columns are a subset of that table's, run and attempt keys are
-    the reader's *local* names: `attempt` counts 1.. inside the file. `gpu_parts`: Parquet files in the scratch
-    folder with the columns of schema table `gpu_samples`. `facts`: canonical facts of the file.
+    `tables`: table name of data/schema -> rows; columns are a subset of that table's, run and attempt keys
+    are the reader's *local* names: `attempt` counts 1.. inside the file. `gpu_parts`: Parquet files in the
+    scratch folder with the columns of schema table `gpu_samples`. `facts`: canonical facts of the file.
     `proposals`: what the file lets us infer about run details, each with how it was inferred.
     """
 
@@ -127,6 +127,8 @@ class Reader(Protocol):
         """Judge by content (keys, header), never by file name alone."""
         ...
 
-    def read(self, source: Source, choices: Choices, scratch: Path, progress: Progress = no_progress) -> Batch:
+    def read(
+        self, source: Source, choices: Choices, scratch: Path, progress: Progress = no_progress
+    ) -> Batch:
         """Read the whole file; raises UnreadableFileError when it holds no record of this format."""
         ...
