@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 Row = dict[str, Any]
@@ -69,11 +70,11 @@ def table(
 ) -> pd.DataFrame:
     """Frame of `columns` in their order; `numbers` become floats also when nothing is there."""
     wanted = set(numbers)
-    data = {
-        name: pd.Series(
-            [number(row.get(name)) if name in wanted else row.get(name) for row in rows],
-            dtype="float64" if name in wanted else None if rows else object,
-        )
-        for name in columns
-    }
+    data: dict[str, Any] = {}
+    for name in columns:
+        values = [row.get(name) for row in rows]
+        if name in wanted:
+            data[name] = np.array([number(v) for v in values], dtype=np.float64)
+        else:
+            data[name] = values if rows else np.array([], dtype=object)
     return pd.DataFrame(data, columns=list(columns))

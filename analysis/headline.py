@@ -105,9 +105,12 @@ def choose_gain(
 
 def most_shared(table: pd.DataFrame) -> list[str]:
     """Benchmark ids of comparisons: most runs first, among equals most tasks, then by name."""
-    by = table.groupby("benchmark_id").agg(runs=("run", "nunique"), n=("n", "max"))
-    ordered = by.astype("float64").sort_index().sort_values(["runs", "n"], ascending=False, kind="stable")
-    return [str(name) for name in ordered.index]
+    runs: dict[str, set[str]] = {}
+    tasks: dict[str, float] = {}
+    for name, run, n in zip(*(table[c].tolist() for c in ("benchmark_id", "run", "n")), strict=True):
+        runs.setdefault(name, set()).add(run)
+        tasks[name] = max(tasks.get(name, 0.0), n if n > 0 else 0.0)
+    return sorted(runs, key=lambda name: (-len(runs[name]), -tasks[name], name))
 
 
 def usd_per_point(

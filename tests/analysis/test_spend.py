@@ -1,7 +1,5 @@
 """Dollars against the hand-worked home, and the properties that any home must keep."""
 
-import dataclasses
-
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +9,7 @@ from analysis.params import CommonParams
 from analysis.spend import compute_spend, filters_of
 from data.queries import spend as queries
 from models.cost import AttemptTime, lineage
-from tests.analysis.conftest import Home, evaluation, pool, steps, tiny_book
+from tests.analysis.conftest import Home, pool, steps, tiny_book
 
 CENT = 0.005
 
@@ -184,7 +182,10 @@ def test_two_files_of_one_step_count_once(home: Home) -> None:
     assert after["goodput_frac"].to_list() == pytest.approx(before["goodput_frac"].to_list())
 
 
-def test_assumptions_survive_dataclass_copies() -> None:
-    book = tiny_book()
-    assert dataclasses.replace(book).price("h100-sxm", "reserved_3y", "neocloud").usd_per_gpu_h == 2.0
-    assert evaluation("x", None, None, None, 0.5)["checkpoint"] == "x"
+def test_gpus_that_nobody_counted_are_missing_and_not_free(home: Home) -> None:
+    home.con.execute("UPDATE allocations SET gpus = NULL WHERE run = 'steady'")
+    found = compute_spend(home.view(), CommonParams())
+    row = found.runs.set_index("run").loc["steady"]
+    assert pd.isna(row["usd"])
+    assert pd.isna(row["gpu_hours"])
+    assert [n.where for n in found.notices if n.code == "cost_unknown"] == ["steady"]
