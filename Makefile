@@ -26,11 +26,11 @@ $(VENV)/.ready-test: tests/requirements.txt $(VENV)/.ready
 
 test: $(VENV)/.ready-test
 	@$(BIN)/python -m tests.browser.chromium --install
-	$(BIN)/python -m pytest -m "not full" -n $(WORKERS) --dist loadgroup -rs
+	$(BIN)/python -m pytest -m "not full" -n $(WORKERS) --dist loadfile -rs
 
 test-full: $(VENV)/.ready-test
 	@$(BIN)/python -m tests.browser.chromium --install
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -rs
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -rs
 
 check: $(VENV)/.ready-test
 	$(BIN)/ruff format --check .

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.server import Server
 from tests.samples import verl_log
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("journey")]
+pytestmark = pytest.mark.browser
 PATIENCE_MS = 60_000
 CHARTED = {
     "/": "Overview",

@@ -9,7 +9,7 @@ from reports.links import LinkBook
 from tests.app_server import cli_json
 from tests.samples import verl_log
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser_share")]
+pytestmark = pytest.mark.browser
 HOSTILE = "<img src=x onerror=window.__pwn=1>"
 
 

@@ -1,0 +1,14 @@
+"""`make bench`: every benchmark in turn, each beside a baseline of its run; 1 when one is over its limit."""
+
+import sys
+
+from tests.bench import first_paint, ingest
+
+
+def main() -> int:
+    outcomes = [bench.main() for bench in (first_paint, ingest)]
+    return max(outcomes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

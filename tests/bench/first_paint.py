@@ -1,0 +1,101 @@
+"""First useful paint of the Overview with the bundled example, beside a bare Streamlit page.
+
+The clock runs from the navigation to the answer line with its dollars on screen, in a fresh browser context
+each time; the server is warm (one visit before). The bare page holds a heading and one line of text.
+"""
+
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.browser import chromium
+from tests.browser.server import free_port, serve
+
+VISITS = 7
+LIMIT_S = 2.0
+ANSWER = "[class*=st-key-answer_ledger]"
+CHART = ".js-plotly-plot .main-svg"
+BARE = "import streamlit as st\nst.title('Bare')\nst.markdown('**ready**')\n"
+
+
+@contextmanager
+def bare_page(folder: Path) -> Iterator[str]:
+    """A Streamlit server with the smallest page there is; yields its address."""
+    script, port = folder / "bare.py", free_port()
+    script.write_text(BARE)
+    options = ["--server.address", "127.0.0.1", "--server.port", str(port), "--server.headless", "true"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "streamlit", "run", str(script), *options],
+        cwd=folder,
+        env=dict(os.environ),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        for _ in range(200):
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def visit(browser: Browser, url: str, selectors: list[str]) -> list[float]:
+    """Seconds from navigation until each selector is visible, in a context of its own."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.set_default_timeout(90_000)
+    begin = time.perf_counter()
+    page.goto(url, wait_until="commit")
+    seconds = []
+    for selector in selectors:
+        page.wait_for_selector(selector)
+        seconds.append(time.perf_counter() - begin)
+    context.close()
+    return seconds
+
+
+def main() -> int:
+    """Print the medians; 1 when the answer takes longer than LIMIT_S."""
+    path = chromium.find()
+    if path is None:
+        print(chromium.MESSAGE)
+        return 1
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as tool:
+        browser = tool.chromium.launch(executable_path=path, args=chromium.ARGS)
+        begin = time.perf_counter()
+        with serve(Path(name) / "home") as server, bare_page(Path(name)) as bare:
+            start_s = time.perf_counter() - begin
+            cold = visit(browser, server.url, [ANSWER, CHART])
+            visit(browser, bare, ["text=ready"])
+            ours, plain = [], []
+            for _ in range(VISITS):
+                plain.append(visit(browser, bare, ["text=ready"])[0])
+                ours.append(visit(browser, server.url, [ANSWER, CHART]))
+        browser.close()
+    answer, chart = (statistics.median(column) for column in zip(*ours, strict=True))
+    base = statistics.median(plain)
+    verdict = "ok" if answer <= LIMIT_S else "TOO SLOW"
+    print(
+        f"first paint: answer {answer:.2f} s, first chart {chart:.2f} s (first visit {cold[0]:.2f} s and "
+        f"{cold[1]:.2f} s), bare Streamlit page {base:.2f} s, ratio {answer / base:.1f}, limit {LIMIT_S} s: "
+        f"{verdict}; start on an empty home with the example {start_s:.1f} s"
+    )
+    return 0 if verdict == "ok" else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
