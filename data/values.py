@@ -56,7 +56,7 @@ UNITS: dict[str, tuple[str, float]] = {
 """Unit -> (base unit, factor). Bare words of counts keep the number as it is."""
 _FOLDED = {name.casefold(): rule for name, rule in UNITS.items() if name.casefold() not in ("mw", "mj")}
 _PLAUSIBLE = {"ratio": 1.0, "W": 1e6, "MHz": 1e6, "degC": 1e4}
-"""Above these the SQL leaves the cell to `parse_number`; the others are compared with the sentinels."""
+"""Above these, in base units, the SQL leaves the cell to `parse_number`."""
 _SMALL_SENTINELS = sorted(n for n in SENTINELS if n < 1 << 60)
 _NOT_NEGATIVE = frozenset({"B", "W", "MHz", "J"})
 
@@ -226,12 +226,16 @@ def sql_number_expression(
         raw = f"case when suffix({column}, '{quoted}') then try_cast(left({column}, -{cut}) as double) end"
     high = _PLAUSIBLE.get(base, SENTINEL_FLOOR)
     low = 0.0 if base == "ratio" or base in _NOT_NEGATIVE else -high
+    value = raw
     if factor == 0.01:
-        raw, high = f"({raw}) / 100", 1.0
+        value, high = f"({raw}) / 100", 1.0
     elif factor != 1.0:
-        raw = f"({raw}) * {factor!r}"
-    sentinels = "" if base in _PLAUSIBLE else f" and {raw} not in ({', '.join(map(str, _SMALL_SENTINELS))})"
-    return f"case when {raw} between {low!r} and {high!r}{sentinels} then {raw} end"
+        value = f"({raw}) * {factor!r}"
+    guard = ""
+    if high / factor >= _SMALL_SENTINELS[0]:
+        # Sentinels are integers as written, before any factor.
+        guard = f" and {raw} not in ({', '.join(map(str, _SMALL_SENTINELS))}) and {raw} < {SENTINEL_FLOOR!r}"
+    return f"case when {value} between {low!r} and {high!r}{guard} then {value} end"
 
 
 def _common_suffix(sample: Sequence[str | None]) -> str:

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.values import column_decimal, is_missing, parse_number, sql_number_expression, unit_of_header
+from data.values import (
+    SENTINELS,
+    column_decimal,
+    is_missing,
+    parse_number,
+    sql_number_expression,
+    unit_of_header,
+)
 
 WORDS = [
     "", "  ", "N/A", "[N/A]", "na", "NULL", "null", "None", "-", "[Not Supported]", "Not Supported",
@@ -155,7 +162,7 @@ CELLS = st.one_of(
 
 @given(
     cells=st.lists(CELLS, min_size=1, max_size=20),
-    hint=st.sampled_from([None, "%", "MiB", "W", "ratio", "MHz", "B"]),
+    hint=st.sampled_from([None, "%", "MiB", "W", "ratio", "MHz", "B", "Hz", "mW", "ms", "GiB", "C", "J"]),
 )
 @settings(deadline=None, max_examples=300)
 def test_sql_never_disagrees_with_the_parser(cells: list[str], hint: str | None) -> None:
@@ -167,6 +174,20 @@ def test_sql_never_disagrees_with_the_parser(cells: list[str], hint: str | None)
             slow = parse_number(text, hint)
             assert slow.number is not None, (text, fast, slow)
             assert math.isclose(fast, slow.number, rel_tol=1e-12), (text, fast, slow)
+
+
+@pytest.mark.parametrize(
+    "hint", [None, "%", "MiB", "kB", "W", "mW", "MHz", "Hz", "ms", "s", "J", "C", "ratio"]
+)
+def test_sql_knows_every_sentinel_whatever_the_unit(hint: str | None) -> None:
+    cells = [str(n) for n in sorted(SENTINELS)] + ["9300000000000000000", "9.3e18", "1e21"]
+    con = duckdb.connect()
+    con.execute("create table t as select unnest($1) as c", [cells])
+    for sample in (cells, ["1", *cells]):
+        expression = sql_number_expression("c", sample, hint)
+        found = con.execute(f"select c, {expression} from t").fetchall()
+        assert [text for text, number in found if number is not None] == []
+        assert all(parse_number(text, hint).number is None for text, _ in found)
 
 
 @pytest.mark.parametrize(
