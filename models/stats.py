@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,7 @@ class Ratio:
     confidence: float = 0.95
 
 
+@lru_cache(maxsize=64)
 def z_value(confidence: float) -> float:
     """Two-sided normal quantile: 1.96 for 0.95. Raises ValueError outside (0, 1)."""
     if not 0 < confidence < 1:
@@ -180,22 +182,27 @@ def _cluster_gain(
     _, index = np.unique(labels, return_inverse=True)
     sizes: Floats = np.bincount(index).astype(np.float64)
     sums: Floats = np.bincount(index, weights=values).astype(np.float64)
-    means = _resampled_means(sums, sizes, draws, np.random.default_rng(seed))
+    means = _resampled_means(sums.tobytes(), sizes.tobytes(), draws, seed)
     low, high = percentile_interval(means, confidence)
     interval = Interval(float(values.mean()), low, high, n_tasks, confidence)
     few = clusters is not None and len(sizes) < FEW_CLUSTERS
     return Gain(interval, float(means.std(ddof=1)), n_tasks, len(sizes), few, means)
 
 
-def _resampled_means(sums: Floats, sizes: Floats, draws: int, rng: np.random.Generator) -> Floats:
-    count = len(sizes)
+@lru_cache(maxsize=256)
+def _resampled_means(sums_bytes: bytes, sizes_bytes: bytes, draws: int, seed: int) -> Floats:
+    """Means of `draws` resamples, read-only; remembered, because several questions compare the same pairs."""
+    sums, sizes = np.frombuffer(sums_bytes), np.frombuffer(sizes_bytes)
+    rng, count, equal = np.random.default_rng(seed), len(sizes), bool((sizes == sizes[0]).all())
     if count < 2:
         raise ValueError("at least two tasks or clusters are needed for an interval")
     out = np.empty(draws)
     chunk = max(1, _CHUNK_CELLS // count)
     for start in range(0, draws, chunk):
-        pick = rng.integers(0, count, size=(min(chunk, draws - start), count))
-        out[start : start + len(pick)] = sums[pick].sum(axis=1) / sizes[pick].sum(axis=1)
+        pick = rng.integers(0, count, size=(min(chunk, draws - start), count), dtype=np.int32)
+        weights = count * sizes[0] if equal else sizes.take(pick).sum(axis=1)
+        out[start : start + len(pick)] = sums.take(pick).sum(axis=1) / weights
+    out.setflags(write=False)
     return out
 
 

@@ -3,20 +3,21 @@
 import pandas as pd
 
 from data.queries.filters import LINEAGE, ONE_STEP, PICKED, STEP_CLOCK, Filters
+from data.queries.sums import mean, total
 from data.view import View
 
 _BASE = f"with recursive {PICKED}, {LINEAGE}, {ONE_STEP}, {STEP_CLOCK}"
 
 _STEP_TIMES = f"""
 {_BASE}
-select run, count(*) as steps, avg(seconds) as step_mean_s, median(seconds) as step_median_s,
-       sum(seconds) as step_total_s
+select run, count(*) as steps, {mean("seconds")} as step_mean_s, median(seconds) as step_median_s,
+       {total("seconds")} as step_total_s
   from span where seconds is not null group by run order by run
 """
 
 _PHASE_TIMES = f"""
 {_BASE},
-each as (select run, attempt, pool, step, phase, kind, sum(seconds) as seconds from timer group by all),
+each as (select run, attempt, pool, step, phase, kind, {total("seconds")} as seconds from timer group by all),
 named as (select distinct run, pool, phase, kind from each),
 filled as (
   select n.run, n.pool, n.phase, n.kind, coalesce(e.seconds, 0) as seconds, e.seconds is not null as present
@@ -25,8 +26,8 @@ filled as (
                     and e.phase = n.phase and e.kind = n.kind
    where s.seconds is not null
 )
-select run, pool, phase, kind, sum(seconds) as total_s, avg(seconds) as mean_s, median(seconds) as median_s,
-       max(seconds) as max_s, count(*) filter (where present) as steps_with
+select run, pool, phase, kind, {total("seconds")} as total_s, {mean("seconds")} as mean_s,
+       median(seconds) as median_s, max(seconds) as max_s, count(*) filter (where present) as steps_with
   from filled group by all order by all
 """
 
@@ -44,11 +45,11 @@ bins as (
   select run, bin, min(attempt) as attempt, max(attempt) as attempt_last, arg_min(step, (attempt, step)) as
     step_first,
          arg_max(step, (attempt, step)) as step_last, count(*) as steps, bool_and(kept) as kept,
-         avg(seconds) as step_s, min(seconds) as step_s_min, max(seconds) as step_s_max
+         {mean("seconds")} as step_s, min(seconds) as step_s_min, max(seconds) as step_s_max
     from placed group by run, bin
 ),
 parts as (
-  select p.run, p.bin, t.pool, t.step, t.attempt, t.phase, t.kind, sum(t.seconds) as seconds
+  select p.run, p.bin, t.pool, t.step, t.attempt, t.phase, t.kind, {total("t.seconds")} as seconds
     from timer t join placed p using (run, attempt, step) where t.kind in ('wall', 'exposed') group by all
   union all
   select p.run, p.bin, c.pool, p.step, p.attempt, 'unattributed', 'rest', p.seconds - c.phase_s
@@ -57,7 +58,7 @@ parts as (
   select p.run, p.bin, '', p.step, p.attempt, 'unattributed', 'rest', p.seconds
     from placed p anti join pool_clock c using (run, attempt, step)
 )
-select b.*, q.pool, q.phase, q.kind, sum(q.seconds) / any_value(b.steps) as seconds,
+select b.*, q.pool, q.phase, q.kind, {total("q.seconds")} / any_value(b.steps) as seconds,
        min(q.seconds) as seconds_min, max(q.seconds) as seconds_max
   from parts q join bins b using (run, bin) group by all order by b.run, b.bin, q.pool, q.phase, q.kind
 """
@@ -65,7 +66,7 @@ select b.*, q.pool, q.phase, q.kind, sum(q.seconds) / any_value(b.steps) as seco
 _CHECKS = f"""
 {_BASE},
 gpu as (
-  select run, attempt, sum(gpus) as gpus from allocations join picked using (run)
+  select run, attempt, {total("gpus")} as gpus from allocations join picked using (run)
    where coalesce(role, '') <> 'sandbox' and gpus > 0
    group by run, attempt having count(*) = count(distinct pool)
 ),

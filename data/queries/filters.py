@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from data.queries.sums import total
+
 PICKED = """
 picked as (
   select r.run from runs r
@@ -58,15 +60,15 @@ one_step as (
 """One row a step of an attempt: several files may report the same step, each a part of its columns."""
 
 
-STEP_CLOCK = """
+STEP_CLOCK = f"""
 timer as (
   select p.run, p.attempt, coalesce(p.pool, '') as pool, p.step, p.phase, coalesce(p.kind, 'wall') as kind,
          p.source_key, max(p.seconds) as seconds
     from step_phases p join picked using (run) where p.seconds is not null group by all
 ),
 pool_clock as (
-  select run, attempt, pool, step, sum(seconds) as phase_s,
-         coalesce(sum(seconds) filter (where phase = 'eval'), 0) as eval_s
+  select run, attempt, pool, step, {total("seconds")} as phase_s,
+         coalesce({total("seconds", "phase = 'eval'")}, 0) as eval_s
     from timer where kind in ('wall', 'exposed') group by all
 ),
 longest as (

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import pandas as pd
 
 from data.queries.filters import LINEAGE, PICKED, Filters
+from data.queries.sums import mean
 from data.view import View
 
 _EVALUATIONS = f"""
 with recursive {PICKED}, {LINEAGE},
 starts as (
-  select c.run, arg_min(c.parent, coalesce(c.step, 0)) as start_checkpoint
+  select c.run, arg_min(c.parent, (coalesce(c.step, 0), c.checkpoint)) as start_checkpoint
     from checkpoints c join picked using (run)
    where c.parent is not null
      and not exists (select 1 from checkpoints o where o.checkpoint = c.parent and o.run = c.run)
@@ -38,8 +39,8 @@ inherited as (
 select * from own union all select * from inherited order by for_run, benchmark, attempt, step, eval_id
 """
 
-_TASKS = """
-select t.eval_id, t.task, any_value(t.cluster order by t.cluster) as cluster, avg(t.passed) as passed
+_TASKS = f"""
+select t.eval_id, t.task, min(t.cluster) as cluster, {mean("t.passed")} as passed
   from eval_tasks t where list_contains($ids::varchar[], t.eval_id) and t.passed is not null
  group by t.eval_id, t.task order by t.eval_id, t.task
 """

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from data.queries.filters import ONE_STEP, PICKED, Filters
+from data.queries.sums import total
 from data.view import View
 
 _PER_STEP = f"""
@@ -12,7 +13,7 @@ pools as (
     from allocations a join picked using (run)
    where coalesce(a.role, 'colocated') <> 'sandbox' and a.gpus > 0 group by a.run, a.attempt, a.pool
 ),
-gpus as (select run, attempt, sum(gpus) as gpus from pools group by run, attempt),
+gpus as (select run, attempt, {total("gpus")} as gpus from pools group by run, attempt),
 reported as (
   select s.run, s.attempt, s.step, max(s.throughput) as throughput, min(s.throughput_basis) as basis
     from steps s join picked using (run) where s.step is not null and s.throughput is not null

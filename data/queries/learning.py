@@ -3,6 +3,7 @@
 import pandas as pd
 
 from data.queries.filters import LINEAGE, ONE_STEP, PICKED, Filters
+from data.queries.sums import total
 from data.view import View
 
 _PROGRESS = f"""
@@ -14,10 +15,10 @@ asked as (
    where coalesce(e.run, c.run) in (select run from picked)
 )
 select a.run, a.attempt, a.step,
-       coalesce(sum(o.step_s) filter (where o.step <= a.step), 0) / nullif(sum(o.step_s), 0) as time_frac,
-       sum(o.step_s) filter (where o.step <= a.step) as step_s,
-       sum(o.tok_gen) filter (where o.step <= a.step) as tok_gen,
-       sum(o.rollouts) filter (where o.step <= a.step) as rollouts,
+       coalesce({total("o.step_s", "o.step <= a.step")}, 0) / nullif({total("o.step_s")}, 0) as time_frac,
+       {total("o.step_s", "o.step <= a.step")} as step_s,
+       {total("o.tok_gen", "o.step <= a.step")} as tok_gen,
+       {total("o.rollouts", "o.step <= a.step")} as rollouts,
        count(*) filter (where o.step <= a.step) as steps, max(o.step) as last_step
   from asked a join one_step o using (run, attempt)
  where a.step is not null group by a.run, a.attempt, a.step order by a.run, a.attempt, a.step

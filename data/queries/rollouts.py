@@ -3,13 +3,14 @@
 import pandas as pd
 
 from data.queries.filters import LINEAGE, ONE_STEP, PICKED, Filters
+from data.queries.sums import mean, total
 from data.view import View
 
-_GPUS = """
+_GPUS = f"""
 gpu as (
-  select run, attempt, sum(gpus) as gpus,
-         sum(gpus) filter (where role in ('rollout', 'colocated')) as gpus_rollout
-    from (select run, attempt, pool, any_value(role) as role, max(gpus) as gpus
+  select run, attempt, {total("gpus")} as gpus,
+         {total("gpus", "role in ('rollout', 'colocated')")} as gpus_rollout
+    from (select run, attempt, pool, min(role) as role, max(gpus) as gpus
             from allocations join picked using (run)
            where coalesce(role, '') <> 'sandbox' and gpus > 0 group by run, attempt, pool)
    group by run, attempt
@@ -37,51 +38,50 @@ placed as (
 )
 select run, bin, min(attempt) as attempt, arg_min(step, (attempt, step)) as step_first,
        arg_max(step, (attempt, step)) as step_last, count(*) as steps, bool_and(kept) as kept,
-       avg(step_s) as step_s, avg(rollouts) as rollouts, avg(tok_gen) as tok_gen,
-       sum(rollouts) filter (where step_s > 0) / nullif(sum(step_s) filter (where rollouts is not null), 0)
+       {mean("step_s")} as step_s, {mean("rollouts")} as rollouts, {mean("tok_gen")} as tok_gen,
+       {total("rollouts", "step_s > 0")} / nullif({total("step_s", "rollouts is not null")}, 0)
          as rollouts_per_s,
        min(rollouts / nullif(step_s, 0)) as rollouts_per_s_min,
        max(rollouts / nullif(step_s, 0)) as rollouts_per_s_max,
-       sum(tok_gen) filter (where step_s > 0) / nullif(sum(step_s) filter (where tok_gen is not null), 0) as
+       {total("tok_gen", "step_s > 0")} / nullif({total("step_s", "tok_gen is not null")}, 0) as
          tok_per_s,
        min(tok_gen / nullif(step_s, 0)) as tok_per_s_min, max(tok_gen / nullif(step_s, 0)) as tok_per_s_max,
-       sum(tok_gen) filter (where step_s > 0 and gpus > 0)
-         / nullif(sum(step_s * gpus) filter (where tok_gen is not null), 0) as tok_per_s_per_gpu,
-       sum(tok_gen) filter (where step_s > 0 and gpus_rollout > 0)
-         / nullif(sum(step_s * gpus_rollout) filter (where tok_gen is not null), 0) as
+       {total("tok_gen", "step_s > 0 and gpus > 0")}
+         / nullif({total("step_s * gpus", "tok_gen is not null")}, 0) as tok_per_s_per_gpu,
+       {total("tok_gen", "step_s > 0 and gpus_rollout > 0")}
+         / nullif({total("step_s * gpus_rollout", "tok_gen is not null")}, 0) as
            tok_per_s_per_rollout_gpu,
-       avg(len_mean) as len_mean, avg(len_p50) as len_p50, avg(len_p95) as len_p95, max(len_max) as len_max,
-       avg(truncated_frac) as truncated_frac, max(truncated_frac) as truncated_frac_max,
-       sum(dropped) as dropped, avg(staleness) as staleness, max(staleness) as staleness_max,
-       avg(reward_mean) as reward_mean, min(reward_mean) as reward_mean_min, max(reward_mean) as
+       {mean("len_mean")} as len_mean, {mean("len_p50")} as len_p50, {mean("len_p95")} as len_p95,
+       max(len_max) as len_max,
+       {mean("truncated_frac")} as truncated_frac, max(truncated_frac) as truncated_frac_max,
+       {total("dropped")} as dropped, {mean("staleness")} as staleness, max(staleness) as staleness_max,
+       {mean("reward_mean")} as reward_mean, min(reward_mean) as reward_mean_min, max(reward_mean) as
          reward_mean_max,
-       avg(correct / nullif(rollouts, 0)) as correct_frac
+       {mean("correct / nullif(rollouts, 0)")} as correct_frac
   from placed group by run, bin order by run, bin
 """
 
 _TOTALS = f"""
 with recursive {PICKED}, {LINEAGE}, {ONE_STEP}, {_GPUS}, {_MORE}
-select o.run, count(*) as steps, sum(o.step_s) as step_s, sum(o.rollouts) as rollouts, count(o.rollouts) as
-  steps_rollouts,
-       sum(o.tok_gen) as tok_gen, sum(o.tok_prompt) as tok_prompt, sum(o.tok_total) as tok_total,
-       sum(o.dropped) as dropped,
-       sum(o.rollouts) filter (where o.step_s > 0) / nullif(sum(o.step_s) filter (where o.rollouts is not
-         null), 0)
+select o.run, count(*) as steps, {total("o.step_s")} as step_s, {total("o.rollouts")} as rollouts,
+       count(o.rollouts) as steps_rollouts,
+       {total("o.tok_gen")} as tok_gen, {total("o.tok_prompt")} as tok_prompt,
+       {total("o.tok_total")} as tok_total, {total("o.dropped")} as dropped,
+       {total("o.rollouts", "o.step_s > 0")} / nullif({total("o.step_s", "o.rollouts is not null")}, 0)
          as rollouts_per_s,
-       sum(o.tok_gen) filter (where o.step_s > 0) / nullif(sum(o.step_s) filter (where o.tok_gen is not
-         null), 0)
+       {total("o.tok_gen", "o.step_s > 0")} / nullif({total("o.step_s", "o.tok_gen is not null")}, 0)
          as tok_per_s,
-       sum(o.tok_gen) filter (where o.step_s > 0 and g.gpus > 0)
-         / nullif(sum(o.step_s * g.gpus) filter (where o.tok_gen is not null), 0) as tok_per_s_per_gpu,
-       sum(o.tok_gen) filter (where o.step_s > 0 and g.gpus_rollout > 0)
-         / nullif(sum(o.step_s * g.gpus_rollout) filter (where o.tok_gen is not null), 0) as
+       {total("o.tok_gen", "o.step_s > 0 and g.gpus > 0")}
+         / nullif({total("o.step_s * g.gpus", "o.tok_gen is not null")}, 0) as tok_per_s_per_gpu,
+       {total("o.tok_gen", "o.step_s > 0 and g.gpus_rollout > 0")}
+         / nullif({total("o.step_s * g.gpus_rollout", "o.tok_gen is not null")}, 0) as
            tok_per_s_per_rollout_gpu,
        max(g.gpus) as gpus, max(g.gpus_rollout) as gpus_rollout,
-       coalesce(sum(m.len_mean * o.rollouts) / nullif(sum(o.rollouts) filter (where m.len_mean is not null),
+       coalesce({total("m.len_mean * o.rollouts")} / nullif({total("o.rollouts", "m.len_mean is not null")},
          0),
-                avg(m.len_mean)) as len_mean,
-       max(m.len_max) as len_max, avg(m.truncated_frac) as truncated_frac, avg(m.staleness) as staleness,
-       avg(m.mfu_frac) as mfu_frac
+                {mean("m.len_mean")}) as len_mean,
+       max(m.len_max) as len_max, {mean("m.truncated_frac")} as truncated_frac,
+       {mean("m.staleness")} as staleness, {mean("m.mfu_frac")} as mfu_frac
   from one_step o join more m using (run, attempt, step) left join gpu g using (run, attempt)
  group by o.run order by o.run
 """

@@ -9,8 +9,8 @@ select r.run, r.campaign, r.llm, r.algorithm, r.mode, c.team, r.note, r.syntheti
   from runs r left join campaigns c using (campaign) order by r.campaign nulls last, r.run
 """
 _POOLS = """
-select pool, any_value(role) as role, any_value(platform) as platform, max(gpus) as gpus, max(cores) as cores,
-       any_value(price_id) as price_id
+select pool, min(role) as role, min(platform) as platform, max(gpus) as gpus, max(cores) as cores,
+       min(price_id) as price_id
   from allocations where run = ? group by pool order by pool
 """
 _ATTEMPTS = "select attempt, status, elapsed_s, elapsed_basis from attempts where run = ? order by attempt"

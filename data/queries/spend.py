@@ -3,15 +3,16 @@
 import pandas as pd
 
 from data.queries.filters import ALL_STEPS, LINEAGE, ONE_STEP, PICKED, STEP_CLOCK, Filters
+from data.queries.sums import total
 from data.view import View
 
 _ATTEMPTS = f"""
 with recursive {PICKED}, {LINEAGE}, {ONE_STEP},
 totals as (
   select o.run, o.attempt, count(*) as steps, count(*) filter (where o.step <= k.keep_step) as steps_kept,
-         sum(o.step_s) as step_s, sum(o.step_s) filter (where o.step <= k.keep_step) as step_s_kept,
-         sum(o.rollouts) as rollouts, sum(o.rollouts) filter (where o.step <= k.keep_step) as rollouts_kept,
-         sum(o.tok_gen) as tok_gen, sum(o.tok_gen) filter (where o.step <= k.keep_step) as tok_gen_kept,
+         {total("o.step_s")} as step_s, {total("o.step_s", "o.step <= k.keep_step")} as step_s_kept,
+         {total("o.rollouts")} as rollouts, {total("o.rollouts", "o.step <= k.keep_step")} as rollouts_kept,
+         {total("o.tok_gen")} as tok_gen, {total("o.tok_gen", "o.step <= k.keep_step")} as tok_gen_kept,
          count(o.rollouts) as rollouts_steps,
          count(o.rollouts) filter (where o.step <= k.keep_step) as rollouts_steps_kept,
          count(o.tok_gen) as tok_gen_steps, count(o.tok_gen) filter (where o.step <= k.keep_step) as
@@ -42,15 +43,15 @@ select a.run, a.attempt, coalesce(a.pool, 'all') as pool, coalesce(a.role, 'colo
 
 _PHASES = f"""
 with recursive {PICKED}, {LINEAGE}, {ONE_STEP}, {STEP_CLOCK}
-select t.run, t.attempt, t.pool, t.phase, t.kind, sum(t.seconds) as seconds,
-       coalesce(sum(t.seconds) filter (where t.step <= k.keep_step), 0) as seconds_kept
+select t.run, t.attempt, t.pool, t.phase, t.kind, {total("t.seconds")} as seconds,
+       coalesce({total("t.seconds", "t.step <= k.keep_step")}, 0) as seconds_kept
   from timer t join kept k using (run, attempt) group by all order by all
 """
 
 _STEP_SECONDS = f"""
 with recursive {PICKED}, {LINEAGE}, {ONE_STEP}, {STEP_CLOCK}
-select s.run, s.attempt, sum(s.seconds) as seconds,
-       coalesce(sum(s.seconds) filter (where s.step <= k.keep_step), 0) as seconds_kept
+select s.run, s.attempt, {total("s.seconds")} as seconds,
+       coalesce({total("s.seconds", "s.step <= k.keep_step")}, 0) as seconds_kept
   from span s join kept k using (run, attempt) where s.seconds is not null group by all order by all
 """
 
@@ -66,7 +67,7 @@ rows as (
   union all
   select e.run, o.campaign, 'evals', e.usd, 'USD' from evals e join ours o using (run) where e.usd is not null
 )
-select run, campaign, bucket, currency, sum(amount) as amount, count(*) as rows from rows
+select run, campaign, bucket, currency, {total("amount")} as amount, count(*) as rows from rows
  where amount is not null group by all order by all
 """
 

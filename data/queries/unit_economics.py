@@ -3,6 +3,7 @@
 import pandas as pd
 
 from data.queries.filters import LINEAGE, ONE_STEP, PICKED, Filters
+from data.queries.sums import total
 from data.view import View
 
 _JUDGED = f"""
@@ -12,10 +13,10 @@ lineage as (
     survived
     from one_step o join kept k using (run, attempt)
 )
-select run, sum(correct) filter (where rollouts is not null) as correct,
-       sum(rollouts) filter (where correct is not null) as correct_n,
-       sum(groups - groups_all_right - groups_all_wrong) as informative,
-       sum(groups) filter (where groups_all_right is not null and groups_all_wrong is not null) as groups_n
+select run, {total("correct", "rollouts is not null")} as correct,
+       {total("rollouts", "correct is not null")} as correct_n,
+       {total("groups - groups_all_right - groups_all_wrong")} as informative,
+       {total("groups", "groups_all_right is not null and groups_all_wrong is not null")} as groups_n
   from lineage where kept or not survived group by run order by run
 """
 

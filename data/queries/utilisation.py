@@ -3,6 +3,7 @@
 import pandas as pd
 
 from data.queries.filters import PICKED, Filters
+from data.queries.sums import total
 from data.view import View
 
 _GPUS = f"""
@@ -18,13 +19,13 @@ gpu as (
 
 _PER_GPU = f"""
 {_GPUS},
-seen as (select gpu_id, sum(known_s) as k, sum(unknown_s) as u, min(minute) as first_minute, max(minute) as
-  last_minute
+seen as (select gpu_id, {total("known_s")} as k, {total("unknown_s")} as u,
+                min(minute) as first_minute, max(minute) as last_minute
            from gpu_coverage join gpu using (gpu_id) group by gpu_id),
 measured as (
-  select gpu_id, sum(known_s) as known_s, sum(weighted_sum) as weighted_sum, min(v_min) as v_min, max(v_max)
-    as v_max,
-         sum(n) as samples from gpu_minutes join gpu using (gpu_id) where measure = $measure group by gpu_id
+  select gpu_id, {total("known_s")} as known_s, {total("weighted_sum")} as weighted_sum,
+         min(v_min) as v_min, max(v_max) as v_max, sum(n) as samples
+    from gpu_minutes join gpu using (gpu_id) where measure = $measure group by gpu_id
 )
 select g.*, coalesce(m.known_s, 0) as known_s, m.weighted_sum, m.v_min, m.v_max, coalesce(m.samples, 0) as
   samples,
@@ -61,32 +62,32 @@ binned as (
 
 _HEAT = f"""
 {_BINNED}
-select {{row}} as gpu, any_value(host) as host, any_value(role) as role, bin, any_value(bin_minutes) as
-  bin_minutes,
-       sum(weighted_sum) / nullif(sum(known_s), 0) as value, min(v_min) as v_min, max(v_max) as v_max,
-       least(1, coalesce(sum(known_s), 0) / nullif(sum(span_s), 0)) as coverage_frac
+select {{row}} as gpu, min(host) as host, min(role) as role, bin, any_value(bin_minutes) as bin_minutes,
+       {total("weighted_sum")} / nullif({total("known_s")}, 0) as value, min(v_min) as v_min,
+       max(v_max) as v_max,
+       least(1, coalesce({total("known_s")}, 0) / nullif({total("span_s")}, 0)) as coverage_frac
   from binned group by 1, bin order by host, role, gpu, bin
 """
 
 _TIMELINE = f"""
 {_BINNED}
-select bin, any_value(bin_minutes) as bin_minutes, sum(weighted_sum) / nullif(sum(known_s), 0) as value,
+select bin, any_value(bin_minutes) as bin_minutes,
+       {total("weighted_sum")} / nullif({total("known_s")}, 0) as value,
        min(v_min) as v_min, max(v_max) as v_max, count(distinct gpu_id) filter (where known_s > 0) as gpus,
-       least(1, coalesce(sum(known_s), 0) / nullif(sum(span_s), 0)) as coverage_frac
+       least(1, coalesce({total("known_s")}, 0) / nullif({total("span_s")}, 0)) as coverage_frac
   from binned group by bin order by bin
 """
 
 _MEASURES = f"""
 {_GPUS}
-select m.measure, count(distinct m.gpu_id) as gpus, sum(m.known_s) as known_s, sum(m.weighted_sum) as
-  weighted_sum,
-       min(m.v_min) as v_min, max(m.v_max) as v_max
+select m.measure, count(distinct m.gpu_id) as gpus, {total("m.known_s")} as known_s,
+       {total("m.weighted_sum")} as weighted_sum, min(m.v_min) as v_min, max(m.v_max) as v_max
   from gpu_minutes m join gpu using (gpu_id) group by m.measure order by m.measure
 """
 
 _BILLED = f"""
 with {PICKED}
-select sum(coalesce(c.effective_cost, c.billed_cost)) as usd, count(*) as rows
+select {total("coalesce(c.effective_cost, c.billed_cost)")} as usd, count(*) as rows
   from costs c
  where c.bucket = 'gpu' and upper(coalesce(c.currency, 'USD')) = 'USD'
    and (c.run in (select run from picked)

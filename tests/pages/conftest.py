@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from data.examples.generate import load_example
 from data.store import Store, get_store
 
 ROUTER = Path(__file__).resolve().parents[2] / "pages" / "router.py"
@@ -20,16 +19,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("IPD_HOME", str(place))
     yield place
     get_store(place).close()
-
-
-@pytest.fixture(scope="session")
-def example_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A closed home that holds the bundled example; copy it, do not use it."""
-    place = tmp_path_factory.mktemp("example") / "home"
-    opened = get_store(place)
-    load_example(opened)
-    opened.close()
-    return place
 
 
 @pytest.fixture

@@ -1,0 +1,62 @@
+"""The same question on the same home has the same bytes, whatever order and however many threads."""
+
+import math
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import analysis
+from data.queries.sums import mean, total
+from data.store import Store, get_store
+from tests.analysis.conftest import Home, gpu_minutes
+
+THREADS = (1, 2, 3, 4, 8)
+EVERYTHING = {"boundary": "full"}
+
+
+@pytest.fixture(scope="module")
+def example(example_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    place = tmp_path_factory.mktemp("same") / "home"
+    shutil.copytree(example_home, place)
+    store = get_store(place)
+    yield store
+    store.close()
+
+
+@pytest.mark.parametrize("question", sorted(analysis.QUESTIONS))
+def test_every_question_on_the_example(example: Store, question: str) -> None:
+    found = set()
+    for threads in THREADS:
+        with example.view() as view:
+            view.cursor.execute(f"SET threads = {threads}")
+            found.add(analysis.run(question, view, EVERYTHING).to_json())
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("question", sorted(analysis.QUESTIONS))
+def test_row_order_is_irrelevant(home: Home, question: str) -> None:
+    gpu_minutes(home)
+    home.con.execute("UPDATE steps SET step_s = step_s * (1 + step / 7.0), tok_gen = tok_gen / (step + 0.3)")
+    home.con.execute("UPDATE step_phases SET seconds = seconds / (step + 0.7)")
+    before = analysis.run(question, home.view(), EVERYTHING).to_json()
+    home.shuffle()
+    assert analysis.run(question, home.view(), EVERYTHING).to_json() == before
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(-1e12, 1e12)), max_size=30), st.randoms())
+def test_a_sum_is_that_of_its_rows_in_any_order(values: list[float | None], random: object) -> None:
+    with duckdb.connect() as con:
+        select = f"select {total('x')}, {mean('x')} from (select unnest(?::double[]) as x)"
+        first = con.execute(select, [values]).fetchone()
+        random.shuffle(values)  # type: ignore[attr-defined]
+        assert con.execute(select, [values]).fetchone() == first
+    known = [v for v in values if v is not None]
+    if not known:
+        assert first == (None, None)
+        return
+    assert first == pytest.approx((math.fsum(known), math.fsum(known) / len(known)), rel=1e-9, abs=1e-3)
