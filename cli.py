@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from data.errors import UserError
-from reports.terminal import Bar, Watched, print_receipt, sentence
+from reports.terminal import Bar, Watched, candidates, print_receipt, sentence
 
 REFUSED, USAGE = 1, 2
 ROOT = Path(__file__).resolve().parent
@@ -40,6 +40,9 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("Stopped.", file=sys.stderr)
         return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader of a pipe has seen enough
+        return 0
 
 
 def parser() -> argparse.ArgumentParser:
@@ -71,6 +74,7 @@ def _ask_parsers(commands: Any) -> None:
     facts = commands.add_parser("facts", help="print what a file says; needs no home")
     facts.add_argument("file", metavar="FILE")
     facts.add_argument("--timezone")
+    facts.add_argument("--format", help="read it as this format instead of recognising it")
     facts.add_argument("--json", action="store_true")
     facts.set_defaults(work=_facts)
     ask = commands.add_parser("analyse", help="answer a question")
@@ -138,7 +142,7 @@ def _import(options: argparse.Namespace) -> int:
             receipts.append(_perform(options, "import", arguments, Bar(path.name)))
         except Refused as refusal:
             errors.append({"file": name, **refusal.error})
-            print(sentence(refusal.error, name), file=sys.stderr)
+            print("\n".join([sentence(refusal.error, name), *candidates(refusal.error)]), file=sys.stderr)
     if options.json:
         _print_json({"receipts": receipts, **({"errors": errors} if errors else {})})
     else:
@@ -155,7 +159,7 @@ def _facts(options: argparse.Namespace) -> int:
         raise UserError("There is no such file", options.file, "Check the path.")
     bar = Bar(path.name)
     try:
-        found = facts_of(path, options.timezone, bar.show)
+        found = facts_of(path, options.timezone, bar.show, options.format)
     finally:
         bar.clear()
     if options.json:
@@ -324,7 +328,7 @@ def _print_json(value: Mapping[str, Any]) -> None:
 
 
 def _refuse(error: Mapping[str, Any], options: argparse.Namespace) -> int:
-    print(sentence(error), file=sys.stderr)
+    print("\n".join([sentence(error), *candidates(error)]), file=sys.stderr)
     if getattr(options, "json", False):
         _print_json({"error": dict(error)})
     return REFUSED

@@ -89,6 +89,14 @@ def print_receipt(receipt: Mapping[str, Any]) -> None:
         print(f"  still needed for dollars: {missing['run']}: {missing['text']}")
 
 
+def candidates(error: Mapping[str, Any]) -> list[str]:
+    """Return one line for each format that an unclear file may have, and how to pass it."""
+    return [
+        f"  --format {one['format']}  {one['title']} ({100 * one['confidence']:.0f} % sure): {one['why']}"
+        for one in error.get("candidates", [])
+    ]
+
+
 def sentence(error: Mapping[str, Any], file: str = "") -> str:
     """Return a refusal as one line: what, where, remedy."""
     place = f" ({error['where']})" if error.get("where") else ""

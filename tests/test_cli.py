@@ -230,3 +230,15 @@ def test_a_terminal_sees_a_progress_bar_and_a_pipe_does_not(place, home):
     assert drawn.endswith("\r\033[K")
     path.write_text(verl_log(1, 220, run="bar2"))
     assert cli("import", path, home=home).stderr == ""
+
+
+def test_an_unclear_format_lists_the_candidates_and_how_to_name_one(place):
+    path = place / "unclear.csv"
+    path.write_text("step,step_s,rollouts,a,b,c,d\n1,5,8,1,2,3,4\n2,6,8,1,2,3,4\n")
+    for command in ("facts", "import"):
+        done = cli(command, path, home=place / "unclear-home")
+        assert done.returncode == 1
+        assert "--format ipd_steps_csv" in done.stderr
+    done = cli("facts", path, "--format", "ipd_steps_csv", home=place / "unclear-home")
+    assert done.returncode == 0
+    assert "steps_count = 2" in done.stdout

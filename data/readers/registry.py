@@ -9,6 +9,7 @@ from data.errors import UnreadableFileError, UserError
 from data.readers.base import Choices, Reader, Sniff, Source
 from data.readers.foreign import describe, recognise
 from data.readers.nvidia_smi import NvidiaSmiReader
+from data.readers.template_specs import Template
 from data.readers.templates import TEMPLATE_READERS, TemplateReader
 from data.readers.verl_console import VerlConsoleReader
 from data.readers.verl_jsonl import VerlJsonlReader
@@ -25,6 +26,7 @@ REGISTRY: tuple[Reader, ...] = (
 SURE_FROM = 0.5
 CLOSE_WITHIN = 0.15
 WORTH_ASKING_FROM = 0.2
+OUTDONE = 0.3
 _PREVIEW_LINES = 8
 _PREVIEW_CHARACTERS = 200
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
@@ -57,8 +59,38 @@ def sniff_all(source: Source) -> list[tuple[Reader, Sniff]]:
         head = Path(folder) / "head"
         head.write_text(source.head, encoding="utf-8", newline="")
         short = replace(source, path=head, original=head)
-        judged = [(reader, reader.sniff(short)) for reader in REGISTRY]
+        judged = _settled([(reader, reader.sniff(short)) for reader in REGISTRY], short)
     return sorted(judged, key=lambda pair: -pair[1].confidence)
+
+
+def _settled(judged: list[tuple[Reader, Sniff]], source: Source) -> list[tuple[Reader, Sniff]]:
+    """Of our own templates one gives way to another that knows more of the header, or as much with less.
+
+    Templates share columns: those of *allocations* are all in *runs*, which alone knows a status.
+    """
+    known = {
+        reader.format: (reader.template, reader.known_columns(source))
+        for reader, sniff in judged
+        if isinstance(reader, TemplateReader) and sniff.confidence >= WORTH_ASKING_FROM
+    }
+    sure = {reader.format for reader, sniff in judged if sniff.confidence >= SURE_FROM} & set(known)
+    settled: list[tuple[Reader, Sniff]] = []
+    for reader, sniff in judged:
+        better = reader.format in known and next(
+            (known[rival][0] for rival in sure if _outdoes(known[rival], known[reader.format])), None
+        )
+        if better:
+            why = f"{sniff.why}; the template {better.name} fits better"
+            settled.append((reader, Sniff(min(sniff.confidence, OUTDONE), why)))
+        else:
+            settled.append((reader, sniff))
+    return settled
+
+
+def _outdoes(one: tuple[Template, frozenset[int]], other: tuple[Template, frozenset[int]]) -> bool:
+    if one[1] == other[1]:
+        return len(one[0].names) < len(other[0].names)
+    return one[1] > other[1]
 
 
 def choose(source: Source, choices: Choices) -> Reader:
@@ -87,7 +119,7 @@ def choose(source: Source, choices: Choices) -> Reader:
     raise AmbiguousFormatError(
         "The format of this file is not clear",
         source.name,
-        "Say which format it is.",
+        "Say which format it is: on the page below the preview, on the command line with --format NAME.",
         candidates=[Candidate(r.format, r.title, s.confidence, s.why) for r, s in likely],
         preview=preview(source),
     )

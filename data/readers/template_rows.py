@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
+from datetime import date, datetime, tzinfo
 
 from data.csvio import TEXT_LIMIT, CsvLayout, CsvRow
 from data.readers.base import SetAside
@@ -11,11 +11,13 @@ from data.tables import Column
 from data.timezones import parse_stamp, to_utc
 from data.values import column_decimal, is_missing, parse_number, unit_of_header
 
-Cell = str | float | int | bool | datetime | None
+Cell = str | float | int | bool | datetime | date | None
 Row = dict[str, Cell]
 
 _TRUE = frozenset({"true", "yes", "y", "t", "1", "1.0", "pass", "passed", "ok"})
 _FALSE = frozenset({"false", "no", "n", "f", "0", "0.0", "fail", "failed"})
+_MAY_BE_DAYS = frozenset({"charge_start", "charge_end"})
+"""Invoices give periods in days."""
 _UNITS = {"ratio": "ratio", "s": "s", "B": "B", "W": "W", "J": "J", "MHz": "MHz", "degC": "C"}
 
 
@@ -107,7 +109,9 @@ class RowParser:
         if column.type == "VARCHAR":
             return _word(column.name, text)
         if column.type == "TIMESTAMP":
-            return self._stamp(text)
+            return self._stamp(f"{text} 00:00" if column.name in _MAY_BE_DAYS and _day(text)[0] else text)
+        if column.type == "DATE":
+            return _day(text)
         if column.type == "BOOLEAN":
             return _boolean(text)
         if column.name == "passed" and text.casefold() in _TRUE | _FALSE:
@@ -138,6 +142,13 @@ class RowParser:
         if stamp.offset is None and self.zone is not None:
             return to_utc(stamp.at, self.zone), ""
         return stamp.at, ""
+
+
+def _day(text: str) -> tuple[Cell, str]:
+    try:
+        return date.fromisoformat(text), ""
+    except ValueError:
+        return None, "not a day (write 2026-01-31)"
 
 
 def _word(name: str, text: str) -> tuple[Cell, str]:

@@ -17,6 +17,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "phase": PHASES,
     "kind": ("wall", "wait", "exposed", "busy"),
     "score_kind": ("fraction", "percent", "points"),
+    "bucket": ("data", "staff", "evals", "storage", "gpu", "other"),
 }
 """Text columns with a fixed set of values."""
 
@@ -88,7 +89,14 @@ _ATTEMPT = _of("attempts", ("run", "attempt"))
 def templates() -> dict[str, Template]:
     """All templates by name, in the order in which a person fills them in."""
     return {
-        t.name: t for t in (*_run_templates(), *_step_templates(), *_eval_templates(), *_machine_templates())
+        t.name: t
+        for t in (
+            *_run_templates(),
+            *_step_templates(),
+            *_eval_templates(),
+            *_machine_templates(),
+            _cost_template(),
+        )
     }
 
 
@@ -327,4 +335,47 @@ def _machine_templates() -> tuple[Template, ...]:
             (("env",), ("busy_s", "queued_s", "cold_s")),
             (_CALL, _CALL | {"busy_s": "2.4", "ok": "false"}),
         ),
+    )
+
+
+_COST = {
+    "day": "2026-01-31",
+    "bucket": "staff",
+    "billed_cost": "4200",
+    "currency": "USD",
+    "campaign": "example-campaign",
+    "note": "made-up example: one engineer, half a week",
+}
+
+
+def _cost_template() -> Template:
+    first = (
+        "day",
+        "charge_start",
+        "charge_end",
+        "bucket",
+        "billed_cost",
+        "currency",
+        "campaign",
+        "run",
+        "note",
+    )
+    storage = _COST | {
+        "day": "",
+        "charge_start": "2026-01-01T00:00:00Z",
+        "charge_end": "2026-02-01T00:00:00Z",
+        "bucket": "storage",
+        "billed_cost": "310.50",
+        "note": "made-up example: checkpoints kept for a month",
+    }
+    return Template(
+        "costs",
+        "Other costs",
+        "One row a cost that no GPU pool explains: data, staff, storage, evaluations. "
+        "They count in the boundary *full*, and need a run or a campaign to be booked to.",
+        ("costs",),
+        _unique(first, _of("costs")),
+        ("billed_cost",),
+        (("billed_cost",), ("day", "charge_start"), ("run", "campaign")),
+        (_COST, storage),
     )

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import PurePath
 
 import pandas as pd
@@ -14,7 +15,7 @@ from data.tables import keys, tables
 
 PANDAS = {
     "DOUBLE": "float64", "BIGINT": "Int64", "INTEGER": "Int64", "BOOLEAN": "boolean",
-    "TIMESTAMP": "datetime64[us]", "VARCHAR": "object",
+    "TIMESTAMP": "datetime64[us]", "DATE": "object", "VARCHAR": "object",
 }  # fmt: skip
 _SCORE_LIMIT = {"fraction": 1.0, "percent": 100.0}
 
@@ -85,7 +86,7 @@ class Collector:
     def _complete(self, row: Row) -> str:
         """Fill defaults in place; the sentence that says why the row cannot be stored, else ''."""
         names = {c.name for t in self.template.tables for c in tables()[t]}
-        baseline = self.template.name in ("checkpoints", "evals", "env_events", "gpu_samples")
+        baseline = self.template.name in ("checkpoints", "evals", "env_events", "gpu_samples", "costs")
         if "run" in names and row.get("run") is None and not baseline:
             row["run"] = PurePath(self.file_name).stem
         if "attempt" in names and row.get("attempt") is None and row.get("run") is not None:
@@ -99,6 +100,7 @@ class Collector:
             "step_phases": self._phase,
             "evals": self._eval,
             "eval_tasks": self._task,
+            "costs": self._cost,
         }.get(self.template.name)
         return rule(row) if rule else ""
 
@@ -114,7 +116,8 @@ class Collector:
             row["pool"] = "all" if row["role"] == "colocated" else row["role"]
         row["source"] = "file"
         start, end = row.get("started_at"), row.get("ended_at")
-        return "it ends before it starts" if start is not None and end is not None and end < start else ""  # type: ignore[operator]
+        late = isinstance(start, datetime) and isinstance(end, datetime) and end < start
+        return "it ends before it starts" if late else ""
 
     def _phase(self, row: Row) -> str:
         row["kind"] = row.get("kind") or "wall"
@@ -143,6 +146,25 @@ class Collector:
             key = (row["eval_id"], row["task"])
             row["repeat"] = self._repeats[key]
             self._repeats[key] += 1
+        return ""
+
+    def _cost(self, row: Row) -> str:
+        if row.get("run") is None and row.get("campaign") is None:
+            return "neither a run nor a campaign is given to book it to"
+        start, end = row.get("charge_start"), row.get("charge_end")
+        if row.get("day") is None and start is None:
+            return "neither a day nor the start of a charge period is given"
+        if isinstance(start, datetime) and isinstance(end, datetime) and end <= start:
+            return "the charge period ends before it starts"
+        if row.get("currency") is None:
+            row["currency"] = "USD"
+            self.warn("No currency was given: the amount was taken as USD")
+        row["currency"] = str(row["currency"]).upper()
+        if row.get("bucket") is None:
+            row["bucket"] = "other"
+            self.warn("No bucket was given: the cost was booked to 'other'")
+        if isinstance(start, datetime) and row.get("day") is None:
+            row["day"] = start.date()
         return ""
 
     def _placed(self, row: Row) -> list[tuple[str, tuple[Cell, ...], Row]]:

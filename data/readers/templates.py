@@ -72,14 +72,20 @@ class TemplateReader:
         lacking = [group for group in self.template.signature if not names & set(group)]
         if lacking:
             return Sniff(0.0, f"no column {' or '.join(lacking[0][:4])}")
-        if self.template.name == "runs" and _only_hardware(names):
-            return Sniff(0.4, f"{len(names)} columns of hardware, none about runs themselves")
         exact = sum(layout.header[i].casefold() == c.name for i, c in fields.by_index.items())
         share = (exact + 0.4 * (len(names) - exact)) / max(layout.columns, 1)
         why = f"{len(names)} of {layout.columns} columns are those of the template {self.template.name}"
         if exact < 2 or share < 0.5:
             return Sniff(0.9 * share if exact > 2 else 0.3 * share, why)
         return Sniff(0.3 + 0.69 * share if exact < 3 else 0.55 + 0.44 * share, why)
+
+    def known_columns(self, source: Source) -> frozenset[int]:
+        """Which columns of the header (from 0) this template knows; none when there is no header."""
+        try:
+            layout = read_layout(source, unique=False)
+        except UnreadableFileError:
+            return frozenset()
+        return frozenset(match_header(self.template, layout.header, {}).by_index)
 
     def read(
         self, source: Source, choices: Choices, scratch: Path, progress: Progress = no_progress
@@ -162,11 +168,6 @@ class TemplateReader:
                 batch.mapped[layout.header[i]] = "metric_raw"
             else:
                 batch.unmapped.append(layout.header[i])
-
-
-def _only_hardware(names: set[str]) -> bool:
-    hardware = templates()["allocations"]
-    return names <= set(hardware.names) and all(names & set(group) for group in hardware.signature)
 
 
 class _RawMetrics:

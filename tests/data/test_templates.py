@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from data.errors import UnreadableFileError
 from data.facts_base import PHASES, blank_facts
+from data.readers import choose, sniff_all
 from data.readers.base import Batch, Choices
 from data.readers.template_specs import CHOICES
 from data.readers.templates import TEMPLATE_READERS, TemplateReader, template_csv, template_docs, templates
 from data.spool import spool_bytes
 from data.tables import tables
+from data.values import is_missing
 
 READERS = {reader.template.name: reader for reader in TEMPLATE_READERS}
 
@@ -27,7 +29,7 @@ def read(name: str, text: str, folder: Path, file: str = "mine.csv", **choices: 
 
 def best(text: str, folder: Path) -> list[tuple[float, str]]:
     source = spool_bytes(text.encode(), "any.csv", folder)
-    return sorted(((r.sniff(source).confidence, r.template.name) for r in TEMPLATE_READERS), reverse=True)
+    return [(s.confidence, r.template.name) for r, s in sniff_all(source) if isinstance(r, TemplateReader)]
 
 
 @pytest.mark.parametrize("name", list(templates()))
@@ -59,11 +61,7 @@ def test_each_column_is_documented(name: str) -> None:
 TEXT = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "Zs")), min_size=1, max_size=12).map(
     str.strip
 )
-WORD = TEXT.filter(
-    lambda t: (
-        t and t.lower().strip("[] ") not in ("", "-", "na", "n/a", "nan", "none", "null", "inf", "infinity")
-    )
-)
+WORD = TEXT.filter(lambda t: not is_missing(t))
 AMOUNT = st.floats(0, 1e12).map(lambda x: round(x, 6))
 RATIO = st.floats(0, 1).map(lambda x: round(x, 9))
 TIME = st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1)).map(lambda t: t.replace(microsecond=0))
@@ -298,3 +296,85 @@ def test_other_files_are_not_taken_for_templates(tmp_path: Path, text: str) -> N
 def test_readers_are_one_per_template() -> None:
     assert [reader.format for reader in TEMPLATE_READERS] == [t.format for t in templates().values()]
     assert all(isinstance(reader, TemplateReader) for reader in TEMPLATE_READERS)
+
+
+def own_columns(name: str) -> set[str]:
+    """Columns that only this template has; the hardware columns of `runs` are those of `allocations` too."""
+    return set(templates()[name].names) - {
+        column
+        for other, template in templates().items()
+        if other != name and not (name == "allocations" and other == "runs")
+        for column in template.names
+    }
+
+
+@st.composite
+def minimal_headers(draw: st.DrawFn) -> tuple[str, list[str]]:
+    name = draw(st.sampled_from(list(templates())))
+    template = templates()[name]
+    chosen = set(template.required) | {draw(st.sampled_from(sorted(group))) for group in template.signature}
+    own = sorted(own_columns(name) or set(template.names))
+    chosen.add(draw(st.sampled_from(own)))
+    chosen |= draw(st.sets(st.sampled_from(template.names)))
+    if name == "runs":
+        chosen.add(draw(st.sampled_from(sorted(set(template.names) - set(templates()["allocations"].names)))))
+    return name, draw(st.permutations(sorted(chosen)))
+
+
+@given(made=minimal_headers())
+@settings(deadline=None, max_examples=300)
+def test_any_part_of_a_template_with_one_column_of_its_own_is_that_template(
+    tmp_path_factory: pytest.TempPathFactory, made: tuple[str, list[str]]
+) -> None:
+    name, header = made
+    text = ",".join(header) + "\n" + ",".join("1" for _ in header) + "\n"
+    source = spool_bytes(text.encode(), "some.csv", tmp_path_factory.mktemp("t"))
+    assert choose(source, Choices()).format == templates()[name].format
+
+
+@pytest.mark.parametrize(
+    ("header", "name"),
+    [
+        ("run,started_at,ended_at,status,role,platform,gpus", "runs"),
+        ("run,started_at,ended_at,status", "runs"),
+        ("run,status", "runs"),
+        ("run,pool,role,platform,gpus,started_at,ended_at,status,campaign", "runs"),
+        ("run,platform,gpus", "runs"),
+        ("run,role,gpus", "allocations"),
+        ("run,role,platform,gpus,started_at,ended_at", "allocations"),
+        ("step,tok_gen", "steps"),
+        ("env,busy_s", "env_events"),
+        ("day,bucket,billed_cost,currency,campaign", "costs"),
+        ("day,cost,run", "costs"),
+    ],
+)
+def test_short_headers_of_runs_and_costs(tmp_path: Path, header: str, name: str) -> None:
+    source = spool_bytes(f"{header}\n{header}x\n".encode(), "some.csv", tmp_path)
+    assert choose(source, Choices()).format == templates()[name].format
+
+
+def test_costs_are_booked_and_bad_rows_say_why(tmp_path: Path) -> None:
+    text = (
+        "day,charge_start,charge_end,bucket,billed_cost,currency,campaign,run,note\n"
+        "2026-01-31,,,staff,4200,usd,c1,,\n"
+        ",2026-01-01,2026-02-01,storage,310.5,EUR,,r1,\n"
+        "2026-02-01,,,data,-12,USD,c1,,credit\n"
+        "2026-02-01,,,rent,5,USD,c1,,\n"
+        "2026-02-01,,,,5,,c1,,\n"
+        "2026-02-01,,,data,5,USD,,,\n"
+        ",,,data,5,USD,c1,,\n"
+        "31.01.2026,,,data,5,USD,c1,,\n"
+        "2026-02-01,,,data,,USD,c1,,\n"
+    )
+    batch = read("costs", text, tmp_path)
+    frame = batch.tables["costs"]
+    assert list(frame["billed_cost"]) == [4200.0, 310.5, -12.0, 5.0, 5.0]
+    assert list(frame["currency"]) == ["USD", "EUR", "USD", "USD", "USD"]
+    assert [str(d) for d in frame["day"]] == [
+        "2026-01-31", "2026-01-01", "2026-02-01", "2026-02-01", "2026-02-01"
+    ]  # fmt: skip
+    assert list(frame["bucket"]) == ["staff", "storage", "data", "other", "other"]
+    reasons = {s.line: s.reason for s in batch.set_aside if s.column is None}
+    assert set(reasons) == {7, 8, 9, 10} and "campaign" in reasons[7] and "day" in reasons[8]
+    assert batch.records == 9 and batch.stored == 5
+    assert any("taken as USD" in w for w in batch.warnings)
