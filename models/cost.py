@@ -93,14 +93,19 @@ def lineage(attempts: Sequence[AttemptTime]) -> dict[int, Lineage]:
 
     Completed and running attempts count whole, and so does an attempt of unknown status that nobody resumed.
     An interrupted attempt counts up to the end of the latest step that a surviving attempt resumed from, by
-    its share of step seconds; otherwise it is lost. A resumption that itself came to nothing saves nothing.
+    its share of step seconds; otherwise it is lost. A resumption that itself came to nothing saves nothing;
+    one that names a step but no attempt continues the attempt before it.
     """
     by_id = {a.attempt: a for a in attempts}
     if len(by_id) != len(attempts):
         raise ValueError("an attempt number occurs twice")
     children: dict[int, list[AttemptTime]] = {}
-    for item in attempts:
+    before: int | None = None
+    for item in sorted(attempts, key=lambda a: a.attempt):
         parent = item.resumed_from_attempt
+        if parent is None and item.resumed_from_step is not None:
+            parent = before
+        before = item.attempt
         if parent is None:
             continue
         if parent not in by_id or parent >= item.attempt:

@@ -18,7 +18,8 @@ LINEAGE = f"""
 prev as (
   select t.run, t.attempt, coalesce(t.status, 'unknown') as status, t.resumed_from_step as from_step,
          coalesce(t.resumed_from_attempt,
-                  case when t.resumed_from_step is not null then t.attempt - 1 end) as from_attempt
+                  case when t.resumed_from_step is not null
+                       then lag(t.attempt) over (partition by t.run order by t.attempt) end) as from_attempt
     from attempts t join picked using (run)
 ),
 alive as (
@@ -45,7 +46,7 @@ nothing, -1: a surviving attempt resumed from it at a step nobody knows.
 
 The same rule as models.cost.lineage, and tested against it: completed and running attempts count whole, as
 does one of unknown status that nobody resumed; another one counts up to the latest step that a surviving
-attempt resumed from.
+attempt resumed from. A resumption that names a step but no attempt continues the attempt before it.
 """
 
 ONE_STEP = """

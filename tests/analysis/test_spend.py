@@ -1,5 +1,7 @@
 """Dollars against the hand-worked home, and the properties that any home must keep."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -140,15 +142,16 @@ def test_platform_filter_keeps_whole_runs(home: Home) -> None:
 @st.composite
 def attempt_lists(draw: st.DrawFn) -> list[AttemptTime]:
     out: list[AttemptTime] = []
-    for number in range(1, draw(st.integers(1, 5)) + 1):
-        parent = draw(st.one_of(st.none(), st.integers(1, number - 1))) if number > 1 else None
+    for number in sorted(draw(st.sets(st.integers(1, 9), min_size=1, max_size=5))):
+        earlier = [a.attempt for a in out]
+        parent = draw(st.one_of(st.none(), st.sampled_from(earlier))) if earlier else None
         out.append(
             AttemptTime(
                 number,
                 draw(st.sampled_from(["running", "completed", "failed", "cancelled", "unknown"])),
                 {n: draw(st.floats(1, 100)) for n in range(1, draw(st.integers(0, 4)) + 1)},
                 parent,
-                draw(st.one_of(st.none(), st.integers(0, 5))) if parent else None,
+                draw(st.one_of(st.none(), st.integers(0, 5))),
             )
         )
     return out
@@ -169,9 +172,20 @@ def test_lineage_in_sql_is_the_lineage_of_the_model(scratch_home: Home, attempts
         for step, seconds in a.step_s.items():
             home.add("steps", *steps("r", a.attempt, range(step, step + 1), seconds))
     found = queries.attempts(home.view(), filters_of(CommonParams())).set_index("attempt")["kept_frac"]
-    for number, expected in lineage(attempts).items():
+    told = lineage(attempts)
+    assert lineage(attempts[::-1]) == told
+    for number, expected in told.items():
         got = found[number]
         assert (None if pd.isna(got) else got) == pytest.approx(expected.kept_frac), (number, expected)
+    named = [replace(a, resumed_from_attempt=_before(a, attempts)) for a in attempts]
+    assert lineage(named) == told
+
+
+def _before(item: AttemptTime, attempts: list[AttemptTime]) -> int | None:
+    """What a person would write into the empty cell: the highest lower attempt number."""
+    if item.resumed_from_attempt is not None or item.resumed_from_step is None:
+        return item.resumed_from_attempt
+    return max((a.attempt for a in attempts if a.attempt < item.attempt), default=None)
 
 
 def test_two_files_of_one_step_count_once(home: Home) -> None:

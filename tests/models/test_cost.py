@@ -94,6 +94,17 @@ def test_what_the_file_cannot_tell_is_not_guessed() -> None:
     assert no_step[1].kept_frac is None
 
 
+def test_a_resumption_that_names_no_attempt_continues_the_one_before() -> None:
+    steps = dict.fromkeys(range(1, 11), 1.0)
+    chain = [
+        AttemptTime(2, "failed", steps),
+        AttemptTime(7, "completed", {}, None, 4),
+        AttemptTime(1, "failed", steps),
+    ]
+    assert [x.kept_frac for x in lineage(chain).values()] == [0.0, pytest.approx(0.4), 1.0]
+    assert lineage([AttemptTime(1, "failed", steps, None, 3)])[1].kept_frac == 0.0
+
+
 def test_a_resumption_from_the_future_is_refused() -> None:
     with pytest.raises(ValueError, match="earlier"):
         lineage([AttemptTime(1, "failed", {}, 2, 1), AttemptTime(2, "completed")])
