@@ -10,7 +10,7 @@ from analysis.evaluations import Evaluations
 from analysis.pairs import CANNOT_TELL, NOT_DISTINGUISHABLE, Floats, Gains
 from analysis.params import CommonParams
 from analysis.result import Figure, Notice
-from analysis.spend import Spend
+from analysis.spend import NO_BOOKED, Spend
 from analysis.words import money, percent, plus_minus, price_words
 from models.draws import money_draws
 from models.stats import ratio_by_draws
@@ -31,6 +31,7 @@ class Money:
     high: float | None
     goodput_frac: float | None
     at_least: bool
+    nothing_booked: bool
     missing: str
     runs: tuple[str, ...]
 
@@ -45,6 +46,7 @@ def choose_subject(spend: Spend) -> Money:
     names = tuple(str(r) for r in mine["run"])
     subject = f"Campaign {row['campaign']}" if row["campaign"] else _loose(names)
     known = pd.notna(row["usd"])
+    bare = {notice.where for notice in spend.notices if notice.code == NO_BOOKED}
     return Money(
         subject=subject,
         campaign=str(row["campaign"]),
@@ -53,6 +55,7 @@ def choose_subject(spend: Spend) -> Money:
         high=float(row["usd_high"]) if known else None,
         goodput_frac=float(row["goodput_frac"]) if pd.notna(row["goodput_frac"]) else None,
         at_least=not bool(mine["clock"].fillna(False).all()),
+        nothing_booked=all(owner in bare for owner in ([row["campaign"]] if row["campaign"] else names)),
         missing="" if known else why_no_usd(spend, mine),
         runs=names,
     )
@@ -211,6 +214,8 @@ def sentence(
         text += f". {spent.missing.rstrip('.')}"
     elif waste_frac is not None and waste_frac > 0:
         text += f"; {percent(waste_frac)} of the money went to waiting and failed attempts"
+    if spent.usd is not None and spent.nothing_booked:
+        text += f"; no data or staff costs are recorded for this {'campaign' if spent.campaign else 'run'}"
     return text + "."
 
 

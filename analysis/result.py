@@ -1,4 +1,4 @@
-"""What every analysis returns: answer line, figures with intervals, tables, assumptions, notices, versions."""
+"""What every analysis returns: answer, figures with intervals, tables, assumptions, notices, versions."""
 
 import json
 import math

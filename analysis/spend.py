@@ -14,7 +14,7 @@ from analysis.params import CommonParams
 from analysis.prices import COLUMNS as PRICE_COLUMNS
 from analysis.prices import RATES, price_rows
 from analysis.result import Assumption, Notice
-from analysis.words import listing
+from analysis.words import listing, money
 from data.queries import spend as queries
 from data.queries.filters import Filters
 from data.view import View
@@ -37,6 +37,7 @@ RUNS = [*RUN_TEXTS, *RUN_NUMBERS, "clock"]
 CAMPAIGN_SUMS = [*HOURS, *MONEY, "usd_compute", "usd_campaign", "usd_full", "sandbox_usd", "lost_usd"]
 CAMPAIGN_SUMS += ["useful_gpu_s", "billed_gpu_s"]
 CAMPAIGNS = ["campaign", *CAMPAIGN_SUMS, "booked_to_campaign_usd", "goodput_frac", "runs"]
+NO_BOOKED = "full_without_costs"
 LOST = ["run", "attempt", "cause", "gpu_hours", "usd"]
 
 
@@ -77,6 +78,7 @@ def compute_spend(view: View, params: CommonParams) -> Spend:
     rows = tuple(_cost(row, tries.get((row["run"], row["attempt"]), {})) for row in priced)
     booked, booked_notices = _usd_only(records(queries.booked(view, filters)))
     runs = _by_run(records(queries.runs(view, filters)), rows, tries, booked, params.boundary)
+    extra = _full_notices(view, runs, booked) if params.boundary == "full" else []
     return Spend(
         allocations=table(rows, ALLOCATIONS, ALLOCATION_NUMBERS),
         attempts=attempts,
@@ -84,7 +86,7 @@ def compute_spend(view: View, params: CommonParams) -> Spend:
         campaigns=table(_by_campaign(runs, booked, params.boundary), CAMPAIGNS, CAMPAIGNS[1:-1]),
         lost=table(_lost(rows), LOST, LOST[3:]),
         assumptions=assumptions,
-        notices=(*notices, *booked_notices, *_notices(rows, tries, runs)),
+        notices=(*notices, *booked_notices, *extra, *_notices(rows, tries, runs)),
         rows=rows,
     )
 
@@ -118,6 +120,30 @@ def _usd_only(booked: list[Row]) -> tuple[list[Row], tuple[Notice, ...]]:
         notices.append(Notice("gpu_bill_left_out", words, "costs"))
     kept = [row for row in booked if row["currency"].upper() == "USD" and row["bucket"] != "gpu"]
     return kept, tuple(notices)
+
+
+def _full_notices(view: View, runs: list[Row], booked: list[Row]) -> list[Notice]:
+    """At the full boundary: costs that nobody bears, and campaigns without any booked cost row."""
+    out = []
+    for row in records(queries.unbooked(view)):
+        amount = money(row["amount"]) if row["currency"] == "USD" else f"{row['amount']:g} {row['currency']}"
+        if row["kind"] == "evals":
+            words = f"{amount} for evaluating {row['place']} belongs to no run, so no spend holds it."
+        else:
+            words = (
+                f"{amount} booked to {row['place']} belongs to no run that is loaded, so no spend holds it."
+            )
+        out.append(Notice("cost_unbooked", words, row["place"]))
+    has = {row["campaign"] or row["run"] for row in booked if row["bucket"] != "evals"}
+    for owner, kind in sorted(
+        {(r["campaign"] or r["run"], "campaign" if r["campaign"] else "run") for r in runs}
+    ):
+        if owner not in has:
+            words = (
+                f"No data or staff costs are recorded for {kind} {owner}: full holds pools and evaluations."
+            )
+            out.append(Notice(NO_BOOKED, words, owner))
+    return out
 
 
 def _by_run(

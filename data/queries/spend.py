@@ -65,9 +65,28 @@ rows as (
    where c.run in (select run from picked)
       or (c.run is null and c.campaign in (select campaign from ours where campaign is not null))
   union all
-  select e.run, o.campaign, 'evals', e.usd, 'USD' from evals e join ours o using (run) where e.usd is not null
+  select o.run, o.campaign, 'evals', e.usd, 'USD'
+    from evals e left join checkpoints k using (checkpoint) join ours o on o.run = coalesce(e.run, k.run)
+   where e.usd is not null
 )
 select run, campaign, bucket, currency, {total("amount")} as amount, count(*) as rows from rows
+ where amount is not null group by all order by all
+"""
+
+_UNBOOKED = f"""
+with loose as (
+  select 'evals' as kind, coalesce(e.checkpoint, 'evals') as place, e.usd as amount, 'USD' as currency
+    from evals e left join checkpoints k using (checkpoint)
+   where e.usd is not null and coalesce(e.run, k.run) is null
+  union all
+  select 'costs', coalesce(c.campaign, c.run, 'costs'), coalesce(c.effective_cost, c.billed_cost),
+         upper(coalesce(c.currency, 'USD'))
+    from costs c
+   where coalesce(c.bucket, 'other') <> 'gpu'
+     and (c.run is null or c.run not in (select run from runs))
+     and (c.campaign is null or c.campaign not in (select campaign from runs where campaign is not null))
+)
+select kind, place, currency, {total("amount")} as amount, count(*) as rows from loose
  where amount is not null group by all order by all
 """
 
@@ -116,3 +135,10 @@ def step_seconds(view: View, filters: Filters) -> pd.DataFrame:
 def booked(view: View, filters: Filters) -> pd.DataFrame:
     """Evals and cost rows by run (null: booked to the campaign), campaign, bucket and currency."""
     return view.frame(_BOOKED, filters.parameters())
+
+
+def unbooked(view: View) -> pd.DataFrame:
+    """Costs that no run and no run's campaign bears: kind (evals of baselines, costs), place (checkpoint or
+    campaign), currency, amount, rows.
+    """
+    return view.frame(_UNBOOKED)

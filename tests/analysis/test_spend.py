@@ -7,11 +7,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import analysis
 from analysis.params import CommonParams
 from analysis.spend import compute_spend, filters_of
 from data.queries import spend as queries
 from models.cost import AttemptTime, lineage
-from tests.analysis.conftest import Home, pool, steps, tiny_book
+from tests.analysis.conftest import Home, evaluation, pool, steps, tiny_book
 
 CENT = 0.005
 
@@ -118,6 +119,34 @@ def test_full_boundary_adds_evals_and_costs_but_no_gpu_bill(home: Home) -> None:
     assert usd.to_dict() == pytest.approx({"steady": 163.0, "broken": 43.0, "apart": 8.252})
     assert found.campaigns["usd"].iloc[0] == pytest.approx(163 + 43 + 8.252 + 100)
     assert {n.code for n in found.notices} >= {"gpu_bill_left_out", "currency_left_out"}
+
+
+def test_the_cost_of_a_baseline_is_nobodys_and_that_is_said(home: Home) -> None:
+    home.con.execute("UPDATE evals SET usd = 5 WHERE run IS NULL")
+    home.add("costs", {"currency": "EUR", "campaign": "gone", "bucket": "data", "billed_cost": 9.0})
+    for boundary, said in (("campaign", []), ("full", [("gone", "9 EUR"), ("base", "$5.00")])):
+        found = compute_spend(home.view(), CommonParams(boundary=boundary))
+        loose = [n for n in found.notices if n.code == "cost_unbooked"]
+        assert [(n.where, n.text.split(" booked")[0].split(" for")[0]) for n in loose] == said
+        assert found.campaigns["usd"].iloc[0] == pytest.approx(160 + 36 + 8.252)
+
+
+def test_an_evaluation_belongs_to_the_run_of_its_checkpoint(home: Home) -> None:
+    home.add("evals", {**evaluation("loose", None, None, None, 0.7), "checkpoint": "steady@300", "usd": 2.0})
+    found = compute_spend(home.view(), CommonParams(boundary="full"))
+    assert found.runs.set_index("run").loc["steady", "usd"] == pytest.approx(162)
+
+
+def test_full_without_booked_costs_says_so(home: Home) -> None:
+    for params, lacking in (({"boundary": "campaign"}, []), ({"boundary": "full"}, ["math"])):
+        answer = analysis.run("ledger", home.view(), params)
+        assert [n.where for n in answer.warnings if n.code == "full_without_costs"] == lacking
+        assert ("no data or staff costs are recorded for this campaign" in answer.answer) == bool(lacking)
+    home.add("costs", {"currency": "USD", "campaign": "math", "bucket": "staff", "billed_cost": 40.0})
+    answer = analysis.run("ledger", home.view(), {"boundary": "full"})
+    assert "full_without_costs" not in {n.code for n in answer.warnings}
+    assert "no data or staff" not in answer.answer
+    assert answer.figure("spend").value == pytest.approx(160 + 36 + 8.252 + 40)
 
 
 def test_time_without_a_clock_is_a_lower_bound(home: Home) -> None:
