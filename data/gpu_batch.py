@@ -117,6 +117,7 @@ def _utc(file: GpuFile, batch: Batch, choices: Choices) -> str:
         return "stamp"
     zone = zone_of(choices.timezone)
     if zone is None:
+        batch.timezone, batch.timezone_assumed = "UTC", True
         batch.warnings.append(
             "The time stamps name no zone: they were taken as UTC. "
             "Choose the zone of the machine that logged them."

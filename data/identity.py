@@ -105,7 +105,7 @@ def _run_name(
     con: duckdb.DuckDBPyConnection, batch: Batch, local: str, file_name: str, notes: list[str]
 ) -> str:
     stem = PurePath(file_name).stem
-    if local and local != stem:
+    if local and (local != stem or batch.names_runs):
         return local
     twin = fingerprint(con, batch, local)
     if twin is not None:

@@ -19,7 +19,7 @@ from data.run_details import check_ids, choices_details, missing_for_cost
 from data.spool import ByteStream, spool
 from data.sql import first
 from data.store import Store
-from data.upload import read_upload
+from data.upload import choices_from, read_upload
 from data.workspace import utc_now
 
 __all__ = ["find_upload", "ingest_file", "rebuild", "remove_example", "undo_upload"]
@@ -132,8 +132,7 @@ def _stored_receipt(cursor: duckdb.DuckDBPyConnection, sha256: str) -> Receipt |
 
 def _duplicate(store: Store, known: Receipt, source: Source, choices: Choices) -> Receipt:
     note = f"These bytes were loaded before as {known.file}: nothing was written."
-    if choices_details(choices) or choices.run:
-        note += " The details given with this upload were not applied: edit them in the run details."
+    note += _not_applied(store, known, choices)
     lacking = tuple(m.__dict__ for run in known.runs for m in missing_for_cost(store, run))
     return known.with_(
         file=source.name,
@@ -142,3 +141,33 @@ def _duplicate(store: Store, known: Receipt, source: Source, choices: Choices) -
         warnings=(*known.warnings, note),
         missing_for_cost=lacking,
     )
+
+
+READING = ("format", "timezone", "host", "run", "columns")
+"""Choices that decide how a file is read: other ones need another reading."""
+
+
+def _not_applied(store: Store, known: Receipt, choices: Choices) -> str:
+    """What was asked for differently this time, and how to get it."""
+    with store.view() as view:
+        row = first(view.cursor, "SELECT choices FROM uploads WHERE upload_id = ?", [known.upload_id])
+    before = choices_from({"choices": json.loads(row[0])}) if row else Choices()
+    in_force = {
+        "format": known.format,
+        "timezone": before.timezone or known.timezone,
+        "host": before.host,
+        "run": before.run or (known.runs[0] if len(known.runs) == 1 else None),
+        "columns": dict(before.columns),
+    }
+    asked = {name: getattr(choices, name) for name in READING if getattr(choices, name)}
+    other = {name: value for name, value in asked.items() if value != in_force[name]}
+    text = ""
+    if other:
+        named = ", ".join(f"{name} {value}, not {in_force[name] or 'open'}" for name, value in other.items())
+        text += (
+            f" It was asked for differently this time ({named}), which was not applied: choose 'Read it "
+            "differently' on its card on the page Telemetry, or undo the upload there and load it again."
+        )
+    if choices_details(choices):
+        text += " The details given with this upload were not applied: edit them in the run details."
+    return text

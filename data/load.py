@@ -10,8 +10,10 @@ import duckdb
 import pandas as pd
 
 from data.attempt_match import incoming
+from data.catalogue import load_catalogue
 from data.checkpoints import name_checkpoints
 from data.derive import EVERY_ATTEMPT, derive
+from data.gpu_platform import name_platforms
 from data.gpu_store import add_samples
 from data.identity import Identity, apply, identify
 from data.merge import Policy, merge
@@ -56,10 +58,11 @@ def write(
     last_steps = _last_steps(batch)
     apply(con, batch, identity, choices)
     name_checkpoints(con, batch)
+    untied = name_platforms(batch, load_catalogue())
     stamp = {"upload_id": receipt.upload_id, "seq": seq}
     runs = _runs(identity, choices)
     newest = _knows_most(con, identity, last_steps)
-    notes = list(identity.notes)
+    notes = [*identity.notes, *untied]
     written = _sources(con, batch, identity, choices, stamp, last_steps)
     written |= _rows(con, batch, receipt.upload_id, newest, identity.explicit, notes, progress)
     written |= add_samples(con, parts, batch.gpu_parts, receipt.upload_id, notes, progress)

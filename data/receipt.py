@@ -13,6 +13,7 @@ SHOWN_SET_ASIDE = 100
 class Receipt:
     """One upload. `records` = `stored` + `quarantined` + sum of `ignored`; rows written are counted apart.
 
+    `timezone`: zone in which stamps were read, `timezone_assumed` when neither file nor person named it.
     `steps` holds first, last and count of the file's steps (None, None, 0 without any). `missing_for_cost`:
     what each run still lacks, with `run`, `field`, `text` and a `proposal` where the files allow one.
     """
@@ -39,6 +40,7 @@ class Receipt:
     mapped: Mapping[str, str] = field(default_factory=dict)
     unmapped: tuple[str, ...] = ()
     timezone: str | None = None
+    timezone_assumed: bool = False
     warnings: tuple[str, ...] = ()
     missing_for_cost: tuple[Mapping[str, Any], ...] = ()
 
@@ -81,6 +83,7 @@ def describe(source: Source, sniff: Sniff, batch: Batch, choices: Choices) -> Re
         mapped=dict(batch.mapped),
         unmapped=tuple(batch.unmapped),
         timezone=batch.timezone or choices.timezone,
+        timezone_assumed=batch.timezone_assumed,
         warnings=tuple(batch.warnings),
     )
 

@@ -82,7 +82,10 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class Missing:
-    """What a run lacks for a dollar figure: `field` is gpus, platform or time."""
+    """What a run lacks for a dollar figure: `field` is gpus, platform or time.
+
+    `proposal` of gpus is a number, or GPUs by pool where the files know pools: {"train": 32, "rollout": 16}.
+    """
 
     run: str
     field: str
@@ -229,8 +232,7 @@ def missing(rows: Any, run: str) -> list[Missing]:
     platform = rows("SELECT details->>'platform' FROM run_settings WHERE run = ?", [run])
     found: list[Missing] = []
     if without or not pools or any(gpus is None and cores is None for *_, gpus, cores, _ in pools):
-        value, how = inferred.get("gpus", (None, None))
-        found.append(Missing(run, "gpus", _GPUS_TEXT, value, how))
+        found.append(Missing(run, "gpus", _GPUS_TEXT, *_inferred_gpus(inferred)))
     known_platform = bool(platform and platform[0][0]) if not pools else all(p[3] for p in pools)
     if not known_platform:
         value, how = inferred.get("platform", (None, None))
@@ -240,6 +242,16 @@ def missing(rows: Any, run: str) -> list[Missing]:
     if untimed or (not pools and not timed):
         found.append(Missing(run, "time", _TIME_TEXT))
     return found
+
+
+def _inferred_gpus(inferred: Mapping[str, tuple[Any, str]]) -> tuple[Any, str | None]:
+    """GPUs of the run, or by pool ({"train": n, "rollout": n}) where the files know pools, and how."""
+    pools = {role: inferred[f"gpus_{role}"] for role in ("train", "rollout") if f"gpus_{role}" in inferred}
+    if pools and "gpus" not in inferred:
+        return {role: value for role, (value, _) in pools.items()}, "; ".join(
+            dict.fromkeys(how for _, how in pools.values())
+        )
+    return inferred.get("gpus", (None, None))
 
 
 _GPUS_TEXT = "The files do not say how many GPUs the run held: give its pools."

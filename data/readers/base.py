@@ -80,6 +80,8 @@ class Batch:
     are the reader's *local* names: `attempt` counts 1.. inside the file. `gpu_parts`: Parquet files in the
     scratch folder with the columns of schema table `gpu_samples`. `facts`: canonical facts of the file.
     `proposals`: what the file lets us infer about run details, each with how it was inferred.
+    `timezone`: zone in which its stamps were read; `timezone_assumed` when neither file nor person named it.
+    `names_runs`: the run names stand in the file, even where one equals the name of the file.
     """
 
     format: str
@@ -94,6 +96,8 @@ class Batch:
     mapped: dict[str, str] = field(default_factory=dict)
     unmapped: list[str] = field(default_factory=list)
     timezone: str | None = None
+    timezone_assumed: bool = False
+    names_runs: bool = False
     warnings: list[str] = field(default_factory=list)
 
     def reconcile(self) -> None:

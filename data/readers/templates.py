@@ -137,6 +137,7 @@ class TemplateReader:
             raise no_rows(source, layout)
         batch = Batch(self.format, records=counts.records, stored=collector.stored, ignored=collector.ignored)
         batch.set_aside = [*counts.set_aside, *collector.set_aside, *parser.bad]
+        batch.names_runs = fields.has("run")
         batch.tables = collector.frames()
         kept = raw.finish(batch) if raw is not None else set()
         self._describe(batch, layout, fields, kept)

@@ -37,7 +37,8 @@ class Parsed:
     """What a verl reader hands over.
 
     `records` counts what was kept, ignored and set aside; `rounded` says that numbers were printed with three
-    decimals, `vanished` names keys that this rounding wiped out; `started`: UTC time by attempt.
+    decimals, `vanished` names keys that this rounding wiped out; `names_run`: the
+    run's name stands in the file; `started`: UTC time by attempt.
     """
 
     format: str
@@ -51,6 +52,7 @@ class Parsed:
     total_steps: int | None = None
     rounded: bool = False
     vanished: frozenset[str] = frozenset()
+    names_run: bool = False
     partial_last_line: int = 0
     started: dict[int, datetime] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
@@ -71,6 +73,7 @@ def make_batch(parsed: Parsed, source: Source) -> Batch:
     batch.set_aside = parsed.set_aside + tables.set_aside
     whole = sum(1 for item in parsed.set_aside if item.column is None)
     batch.records = parsed.kept + sum(parsed.ignored.values()) + whole
+    batch.names_runs = parsed.names_run
     batch.tables = tables.frames()
     batch.tables["runs"] = _runs_frame(parsed, mode)
     batch.tables["attempts"] = _attempts_frame(parsed, batch.tables)

@@ -113,6 +113,7 @@ class VerlConsoleReader:
             total_steps=scan.total_steps,
             rounded=rounded,
             vanished=_vanished(scan.records) if rounded else frozenset(),
+            names_run=bool(config.experiment or scan.stated_run),
             partial_last_line=int(partial is not None),
         )
         if partial is not None:

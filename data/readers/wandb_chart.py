@@ -53,8 +53,6 @@ class WandbChartReader:
         warnings = []
         if choices.run and len(header.runs) == 1:
             header.series = [replace(series, run=choices.run) for series in header.series]
-        elif choices.run:
-            warnings.append(f"The file holds {len(header.runs)} runs: they keep their own names.")
         chart = Chart(header, layout.header)
         rows = CsvRows(source, layout, progress)
         for row in rows:
@@ -84,7 +82,7 @@ def _batch(format_name: str, chart: Chart) -> Batch:
     for run in header.runs:
         _add_run(tables, chart, Context(run, SOURCE, mode))
     settle_score_kinds(tables)
-    batch = Batch(format_name, stored=chart.stored, ignored=chart.ignored)
+    batch = Batch(format_name, names_runs=True, stored=chart.stored, ignored=chart.ignored)
     batch.set_aside = chart.set_aside + tables.set_aside
     batch.tables = tables.frames()
     framework = "verl" if verl_share(keys) > 0 else None
@@ -113,10 +111,13 @@ def _utc(epoch_s: float) -> datetime:
 
 
 def _attempts(chart: Chart, steps: pd.DataFrame | None) -> pd.DataFrame:
-    """One attempt a run: a chart does not say how a run was restarted or how it ended."""
+    """One attempt a run: a chart does not say how a run was restarted or how it ended.
+
+    W&B's own clock stops at the last logged point, as a progress bar does: it is no pair of stamps.
+    """
     rows = []
     for run in chart.header.runs:
-        elapsed, basis = chart.elapsed_max.get(run), "clock"
+        elapsed, basis = chart.elapsed_max.get(run), "progress_bar"
         if elapsed is None and steps is not None:
             own = steps.loc[steps["run"] == run, "step_s"].astype(float).dropna()
             elapsed, basis = (float(own.sum()) if len(own) else None), "step_sum"

@@ -203,7 +203,8 @@ def test_a_row_that_names_no_gpu_is_not_another_gpu(tmp_path: Path) -> None:
 def test_time_zones(tmp_path: Path) -> None:
     text = log("2026/07/01 12:00:00.000, 0, GPU-0, 1 %, 1 MiB, 1 W")
     unknown = read(text, tmp_path)
-    assert unknown.facts["time_first_epoch_s"] is None and unknown.timezone is None
+    assert unknown.facts["time_first_epoch_s"] is None
+    assert (unknown.timezone, unknown.timezone_assumed) == ("UTC", True)
     assert any("taken as UTC" in text for text in unknown.warnings)
     assert str(samples(unknown)["ts"][0]) == "2026-07-01 12:00:00"
     berlin = read(text, tmp_path, timezone="Europe/Berlin")

@@ -116,7 +116,7 @@ def test_time_axis_without_step_keeps_raw_points_only(tmp_path: Path) -> None:
     assert any("without a step" in text for text in batch.warnings)
     assert batch.facts["steps_count"] is None
     assert batch.facts["run_seconds"] == 3.5
-    assert batch.tables["attempts"].iloc[0]["elapsed_basis"] == "clock"
+    assert batch.tables["attempts"].iloc[0]["elapsed_basis"] == "progress_bar"
 
 
 def test_time_axis_with_step_columns(tmp_path: Path) -> None:
