@@ -20,6 +20,12 @@ from data.queries.filters import Filters
 from data.view import View
 
 CLOCK = "clock"
+BASIS_WORDS = {
+    "progress_bar": "the progress of its log",
+    "step_sum": "the sum of its steps",
+    "log_clock": "the stamps inside its log",
+    "user": "a duration that was filled in",
+}
 MONEY = ("usd", "usd_low", "usd_high")
 RATE_OF = dict(zip(MONEY, RATES, strict=True))
 HOURS = ("gpu_hours", "core_hours")
@@ -227,12 +233,13 @@ def _notices(rows: tuple[Row, ...], tries: dict[tuple[str, int], Row], runs: lis
     out = []
     bases: dict[str, set[str]] = {}
     for row in rows:
-        if row["seconds_basis"] != CLOCK:
-            bases.setdefault(row["run"], set()).add(text(row["seconds_basis"]) or "nothing")
+        if row["seconds_basis"] != CLOCK and known(number(row["seconds"])):
+            basis = text(row["seconds_basis"]) or ""
+            bases.setdefault(row["run"], set()).add(BASIS_WORDS.get(basis, "a source that is not named"))
     for run, names in sorted(bases.items()):
         words = (
-            f"Time of {run} comes from {', '.join(sorted(names)).replace('_', ' ')}, not from a clock: its "
-            "spend is a lower bound (start-up, gaps and shut-down are not in the file)."
+            f"Time of {run} comes from {listing(sorted(names))}, not from a start and an end: its spend is a "
+            "lower bound (start-up, gaps and shut-down may be missing)."
         )
         out.append(Notice("time_lower_bound", words, run))
     allocated = {row["run"] for row in rows}

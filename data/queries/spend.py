@@ -35,9 +35,13 @@ _ALLOCATIONS = f"""
 with {PICKED}
 select a.run, a.attempt, coalesce(a.pool, 'all') as pool, coalesce(a.role, 'colocated') as role, a.platform,
        a.gpus, a.cores, coalesce(a.seconds, t.elapsed_s) as seconds,
-       case when a.seconds is null then t.elapsed_basis else a.seconds_basis end as seconds_basis,
+       case when basis = 'clock' and not stamped then 'log_clock' else basis end as seconds_basis,
        a.price_id, a.source
-  from allocations a join picked using (run) left join attempts t using (run, attempt)
+  from (select l.*, case when l.seconds is null then t.elapsed_basis else l.seconds_basis end as basis,
+               (l.started_at is not null and l.ended_at is not null)
+               or (t.started_at is not null and t.ended_at is not null) as stamped
+          from allocations l left join attempts t using (run, attempt)) a
+  join picked using (run) left join attempts t using (run, attempt)
  order by all
 """
 
@@ -117,7 +121,7 @@ def attempts(view: View, filters: Filters) -> pd.DataFrame:
 
 def allocations(view: View, filters: Filters) -> pd.DataFrame:
     """One row an allocation: run, attempt, pool, role, platform, gpus, cores, seconds, seconds_basis,
-    price_id.
+    price_id. The basis is `clock` only with a start and an end; a clock without them is `log_clock`.
     """
     return view.frame(_ALLOCATIONS, filters.parameters())
 

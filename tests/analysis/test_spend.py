@@ -149,11 +149,26 @@ def test_full_without_booked_costs_says_so(home: Home) -> None:
     assert answer.figure("spend").value == pytest.approx(160 + 36 + 8.252 + 40)
 
 
-def test_time_without_a_clock_is_a_lower_bound(home: Home) -> None:
-    home.con.execute("UPDATE allocations SET seconds_basis = 'step_sum' WHERE run = 'steady'")
+@pytest.mark.parametrize("basis", ["step_sum", "progress_bar", "user", "log_clock", None])
+def test_time_without_a_clock_is_a_lower_bound(home: Home, basis: str | None) -> None:
+    home.con.execute("UPDATE allocations SET seconds_basis = ? WHERE run = 'steady'", [basis])
     found = compute_spend(home.view(), CommonParams())
-    assert [n.where for n in found.notices if n.code == "time_lower_bound"] == ["steady"]
+    said = [n for n in found.notices if n.code == "time_lower_bound"]
+    assert [n.where for n in said] == ["steady"]
+    assert "_" not in said[0].text
     assert not found.runs.set_index("run").loc["steady", "clock"]
+
+
+@pytest.mark.parametrize("place", ["attempts", "allocations"])
+def test_a_clock_needs_a_start_and_an_end(home: Home, place: str) -> None:
+    home.con.execute("UPDATE attempts SET ended_at = NULL WHERE run = 'steady'")
+    for where in ([], ["steady"]) if place == "allocations" else ([], []):
+        end = None if where else "2026-03-02 18:00:00"
+        home.con.execute(
+            f"UPDATE {place} SET started_at = '2026-03-02 08:00:00', ended_at = ? WHERE run = 'steady'", [end]
+        )
+        found = compute_spend(home.view(), CommonParams())
+        assert [n.where for n in found.notices if n.code == "time_lower_bound"] == where
 
 
 def test_a_run_without_anything_has_no_cost_and_says_why(empty_home: Home) -> None:
