@@ -2,6 +2,7 @@
 
 import os
 import sys
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
@@ -17,6 +18,8 @@ from streamlit.runtime.secrets import secrets_singleton
 from data.errors import UserError
 from data.readers.base import Choices, Progress
 from data.store import Store, get_store
+from pages.parts import failure
+from pages.parts.warm import warm
 from reports import jobs
 from reports.console import console_routes
 from reports.home import ServerNote, home_path, remove_note, write_note
@@ -76,6 +79,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     scheme = "https" if config.get_option("server.sslCertFile") else "http"
     server.note = write_note(store.home, config.get_option("server.address"), port, scheme)
     print(f"Intelligence per Dollar · {server.note.url} · home {store.home}", flush=True)
+    threading.Thread(target=warm, args=(store,), name="warm", daemon=True).start()
     try:
         yield {}
     finally:
@@ -135,6 +139,7 @@ OTHERS_ALLOWED = preflight()
 app = st.App(
     Path(__file__).parent / "pages" / "router.py",
     lifespan=lifespan,
+    on_script_error=failure.show,
     routes=[
         *report_routes(_home),
         *Uploads(_spool, server.ingest, server.original).routes(),

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Sequence
 
+_TERMS = {"reserved_3y": "3-year", "contract_1y": "1-year", "on_demand": "on-demand", "own_tco": ""}
+
 
 def digits3(value: float) -> str:
     """Return three significant digits with thousands separated.
@@ -62,7 +64,8 @@ def listing(names: Sequence[str], most: int = 4) -> str:
 
 
 def price_words(price: str, boundary: str) -> str:
-    """Return '(reserved_3y neocloud rent, campaign boundary)'."""
+    """Return '(3-year neocloud rent, campaign boundary)'."""
     kind, _, tier = price.partition(".")
+    words = _TERMS.get(kind, kind.replace("_", " "))
     basis = {"own_tco": "owning cost"}.get(kind, "rent")
-    return f"({kind} {tier} {basis}, {boundary} boundary)"
+    return f"({f'{words} {tier}'.strip()} {basis}, {boundary} boundary)"

@@ -7,6 +7,7 @@ from plotly.subplots import make_subplots
 from analysis.result import Result
 from charts import theme
 from charts.blocks import has
+from charts.synthetic import marked
 from charts.theme import Mode
 
 CHECK_WORDS = {
@@ -16,11 +17,13 @@ CHECK_WORDS = {
 MOST_POOLS = 4
 
 
+@marked
 def step_stack(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw seconds of each step by phase; a pool with its own clock gets its own panel."""
     return _stack(result, mode, dollars=False)
 
 
+@marked
 def step_stack_usd(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw dollars of each step by phase: seconds at what the pools that they occupy cost a second."""
     return _stack(result, mode, dollars=True)
@@ -165,6 +168,7 @@ def _dress(
     theme.name_panels(fig, mode)
 
 
+@marked
 def if_free(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw the step time if each phase were free, beside the step as it is."""
     title = "Step time if one phase were free, in seconds"

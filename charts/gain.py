@@ -6,12 +6,14 @@ import plotly.graph_objects as go
 from analysis.result import Result
 from charts import theme
 from charts.blocks import error_bars, has
+from charts.synthetic import marked
 from charts.theme import Mode
 
 MOST_ROWS = 40
 VERDICTS = {"better": "Better", "worse": "Worse", "cannot tell": "Cannot tell"}
 
 
+@marked
 def forest(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw one row a run and benchmark: gain in points with its 95 % interval, coloured by verdict."""
     title = "Gain by run and benchmark, in points"

@@ -7,6 +7,7 @@ from analysis.result import Result
 from analysis.words import money
 from charts import theme
 from charts.blocks import error_bars, has, score_axis, score_lines
+from charts.synthetic import marked
 from charts.theme import Mode
 
 X_AXES = {
@@ -18,6 +19,7 @@ X_AXES = {
 }
 
 
+@marked
 def curve(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw score against the chosen axis, one line a run, each point with its 95 % interval."""
     kind = str(result.params.get("x", "usd"))
@@ -49,6 +51,7 @@ def curve(result: Result, mode: Mode = "light") -> go.Figure:
     return fig
 
 
+@marked
 def point_price(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw dollars per point of each run with its 95 % interval, runs grouped by platform generation."""
     title = "Dollars per point gained, by run"

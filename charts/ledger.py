@@ -7,11 +7,13 @@ from analysis.result import Result
 from analysis.words import money
 from charts import theme
 from charts.blocks import has, score_axis, score_lines
+from charts.synthetic import marked
 from charts.theme import Mode
 
 MOST_RUNS = 24
 
 
+@marked
 def spend_by_phase(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw one horizontal bar a run, its dollars stacked by phase; time nobody attributed is hatched."""
     title = "Spend of each run by phase, in dollars"
@@ -64,6 +66,7 @@ def _phase_bar(data: pd.DataFrame, phase: str, runs: list[str], mode: Mode) -> g
     )
 
 
+@marked
 def score_by_usd(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw score against cumulative dollars, one line a run; at most eight coloured."""
     title = "Score against cumulative dollars"

@@ -9,6 +9,7 @@ from plotly.subplots import make_subplots
 from analysis.result import Result
 from charts import theme
 from charts.blocks import band, has, run_lines
+from charts.synthetic import marked
 from charts.theme import Mode
 
 RATES = {
@@ -26,6 +27,7 @@ def rates_known(result: Result) -> list[str]:
     return [rate for rate in RATES if has(frame, rate)]
 
 
+@marked
 def throughput(result: Result, mode: Mode = "light", rate: str | None = None) -> go.Figure:
     """Draw one rate by step, one line a run; steps that a failure lost are pale."""
     known = rates_known(result)
@@ -70,6 +72,7 @@ def _lines(frame: pd.DataFrame, y: str, hover: str, mode: Mode) -> list[go.Scatt
     return [*lost, *traces]
 
 
+@marked
 def lengths(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw response lengths by step as a fan, one panel a run: median or mean, 95th percentile, longest."""
     title = "Response length by step, in tokens"
@@ -140,6 +143,7 @@ def _fan(part: pd.DataFrame, run: str, mode: Mode) -> list[go.Scatter]:
     return traces
 
 
+@marked
 def truncation(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw the share of responses that hit the length limit by step, one line a run."""
     title = "Responses that hit the length limit, by step"
@@ -160,6 +164,7 @@ def truncation(result: Result, mode: Mode = "light") -> go.Figure:
     ).update_yaxes(rangemode="tozero")
 
 
+@marked
 def staleness(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw how many steps old the policy of the rollouts was, one line a run; dropped rollouts on hover."""
     title = "Age of the policy that made the rollouts, by step"
@@ -179,6 +184,7 @@ def staleness(result: Result, mode: Mode = "light") -> go.Figure:
     ).update_yaxes(rangemode="tozero")
 
 
+@marked
 def dropped(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw rollouts that were made and thrown away by step, one line a run."""
     title = "Rollouts dropped, by step"

@@ -18,8 +18,8 @@ _PER_WORDS = {"pp": "point", "mtok": "million tokens", "gpu_h": "GPU-hour", "gpu
 INTERVAL_WORDS = {
     "ci95": "95 % interval",
     "p10_p90": "p10–p90",
-    "quote_range": "range of published quotes",
-    "bounds": "lower and upper bound",
+    "quote_range": "published quotes",
+    "bounds": "whatever the unknown rest is",
     "exact": "",
 }
 
@@ -59,15 +59,24 @@ def unit_tail(unit: str) -> str:
 
 
 def interval(figure: Figure) -> str:
-    """Return 'low–high (kind of interval)' or ± when it is symmetric to the digits shown; '' when exact."""
+    """Return the range of a figure with its kind in brackets; '' when it has none."""
+    ends, kind = interval_parts(figure)
+    return f"{ends} ({kind})" if ends and kind else ends
+
+
+def interval_parts(figure: Figure) -> tuple[str, str]:
+    """Return the range, as low – high or as ± when symmetric to the digits shown, and what kind it is.
+
+    Both are '' for a count or a bill, and when the ends are the value itself: there is nothing to add.
+    """
     if figure.value is None or figure.low is None or figure.high is None or figure.interval == "exact":
-        return ""
+        return "", ""
     if figure.low == figure.high == figure.value:
-        return {"bounds": "nothing left unknown", "quote_range": "one published quote"}.get(
-            figure.interval, ""
-        )
-    word = INTERVAL_WORDS.get(figure.interval, figure.interval.replace("_", " "))
+        return "", ""
+    kind = INTERVAL_WORDS.get(figure.interval, figure.interval.replace("_", " "))
     up, down = figure.high - figure.value, figure.value - figure.low
     if up > 0 and abs(up - down) <= 0.02 * up and not figure.unit.lower().startswith(("usd", "$")):
-        return f"± {quantity(up, figure.unit)} ({word})"
-    return f"{quantity(figure.low, figure.unit)} – {quantity(figure.high, figure.unit)} ({word})"
+        return f"± {quantity(up, figure.unit)}", kind
+    low, unit = split_unit(figure.low, figure.unit, longest=0)
+    high = split_unit(figure.high, figure.unit, longest=0)[0]
+    return f"{low} – {high} {unit}".strip(), kind

@@ -38,6 +38,7 @@ __all__ = [
     "PHASE_ORDER",
     "Mode",
     "Palette",
+    "add_note",
     "apply",
     "empty",
     "escape",
@@ -64,7 +65,7 @@ FONT = '"Source Sans", "Source Sans Pro", system-ui, -apple-system, "Segoe UI", 
 AXIS_PX, LEGEND_LINE_PX, LEGEND_ROWS_HANGING = 56, 20, 2
 LEGEND_ITEM_PX, LEGEND_ROW_PX = 62, 400
 TITLE_WRAP = 44
-SUBTITLE_WRAP = 58
+SUBTITLE_WRAP = 62
 PLOTLY_CONFIG: dict[str, Any] = {
     "displaylogo": False,
     "responsive": True,
@@ -110,7 +111,7 @@ def apply(
     colours = palette(mode)
     head, lines = _heading(title, subtitle, colours)
     rows = _legend_rows(fig)
-    top = (16 if lines == 1 else 24) + 19 * lines
+    top = _top_px(lines)
     plot = height - AXIS_PX
     fig.update_layout(
         **_frame(colours),
@@ -118,7 +119,13 @@ def apply(
         margin={"l": 8, "r": 12, "t": top, "b": AXIS_PX + LEGEND_LINE_PX * rows},
         height=plot + top + AXIS_PX + LEGEND_LINE_PX * rows,
         legend=_legend(rows, plot),
-        meta={"alt": " ".join(alt.split()), "table": table, "mode": mode},
+        meta={
+            "alt": " ".join(alt.split()),
+            "table": table,
+            "mode": mode,
+            "title": title,
+            "subtitle": subtitle,
+        },
     )
     axis = {"gridcolor": colours.grid, "linecolor": colours.axis, "zerolinecolor": colours.axis}
     axis |= {"tickcolor": colours.axis, "automargin": True, "title": {"font": {"color": colours.quiet}}}
@@ -128,6 +135,23 @@ def apply(
         fig.update_xaxes(title_text=x)
     if y is not None:
         fig.update_yaxes(title_text=y)
+    return fig
+
+
+def add_note(fig: go.Figure, note: str) -> go.Figure:
+    """Put `note` before the subtitle of a dressed figure and into its `alt`; return the figure."""
+    meta = dict(fig.layout.meta)
+    meta["subtitle"] = "; ".join(part for part in (note, str(meta["subtitle"])) if part)
+    meta["alt"] = f"{meta['alt']} {note}."
+    colours = palette(meta["mode"])
+    head, lines = _heading(str(meta["title"]), meta["subtitle"], colours)
+    grown = _top_px(lines) - int(fig.layout.margin.t)
+    fig.update_layout(
+        title=_title(head, colours),
+        margin_t=_top_px(lines),
+        height=int(fig.layout.height) + grown,
+        meta=meta,
+    )
     return fig
 
 
@@ -176,9 +200,25 @@ def points(fig: go.Figure) -> int:
     return total
 
 
+def _top_px(lines: int) -> int:
+    return (16 if lines == 1 else 24) + 19 * lines
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Wrap; where the last line would be a lone word or two, make all lines about equally long."""
+    lines = textwrap.wrap(text, width)
+    if len(lines) < 2 or len(lines[-1]) > width // 3:
+        return lines
+    for narrow in range(-(-len(text) // len(lines)), width):
+        found = textwrap.wrap(text, narrow)
+        if len(found) == len(lines):
+            return found
+    return lines
+
+
 def _heading(title: str, subtitle: str, colours: Palette) -> tuple[str, int]:
-    head = textwrap.wrap(title, TITLE_WRAP) or [""]
-    small = textwrap.wrap(subtitle, SUBTITLE_WRAP)
+    head = _wrapped(title, TITLE_WRAP) or [""]
+    small = _wrapped(subtitle, SUBTITLE_WRAP)
     text = "<br>".join(f"<b>{line}</b>" for line in head)
     for line in small:
         text += f'<br><span style="font-size:12px;color:{colours.quiet}">{line}</span>'

@@ -7,6 +7,7 @@ from plotly.subplots import make_subplots
 from analysis.result import Result
 from charts import theme
 from charts.blocks import error_bars, has
+from charts.synthetic import marked
 from charts.theme import Mode
 
 UNITS = {
@@ -18,6 +19,7 @@ UNITS = {
 MOST_RUNS = 12
 
 
+@marked
 def unit_costs(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw one panel a unit, one bar a run, with whiskers; each panel has its own dollar axis."""
     title = "Unit costs by run, in dollars"

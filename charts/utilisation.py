@@ -11,6 +11,7 @@ from analysis.result import Result
 from analysis.words import digits3, money
 from charts import theme
 from charts.blocks import band, error_bars, has
+from charts.synthetic import marked
 from charts.theme import Mode
 
 RUNGS = {"paid": "Paid", "allocated": "Allocated", "active": "Active", "effective": "Effective"}
@@ -22,6 +23,7 @@ def measure_label(result: Result) -> str:
     return known.label if known else "Utilisation"
 
 
+@marked
 def ladder(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw paid, allocated, active and effective, in dollars where they are known, else in GPU-hours."""
     frame = result.tables.get("ladder")
@@ -103,6 +105,7 @@ def _rungs(known: pd.DataFrame, value: str, mode: Mode) -> go.Bar:
     )
 
 
+@marked
 def heat(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw one row a GPU (a host when there are many), grouped by host and role, time to the right."""
     label = measure_label(result)
@@ -191,6 +194,7 @@ def _row_names(fig: go.Figure, rows: pd.DataFrame, mode: Mode) -> None:
     )
 
 
+@marked
 def timeline(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw the mean over all GPUs with least and most, and below it how much of the time was sampled."""
     label = measure_label(result)

@@ -10,9 +10,10 @@ from pages.parts.assumptions import show_how
 from pages.parts.compute import compute_or_stop
 from pages.parts.download import csv_button, show_chart
 from pages.parts.figures import show_figures
+from pages.parts.frame import show_title
 from pages.parts.notices import show_warnings
 from pages.parts.state import current, settle, url_choice
-from pages.parts.tables import column_config, show_table
+from pages.parts.tables import UNKNOWN, as_shown, column_config, show_table
 
 METRIC = "tokens_per_s_per_gpu"
 ALL_MODELS = "all models"
@@ -107,15 +108,20 @@ def show_runs(found: Result, name: str, title: str, columns: list[str]) -> None:
     config = column_config(frame, LABELS)
     for wide in ("tokens_per_s_per_gpu", "step_time_s"):
         config[wide] = st.column_config.NumberColumn(LABELS[wide], format="localized")
-    shown = frame.round({"tokens_per_s_per_gpu": 2, "step_time_s": 1})
-    st.dataframe(shown, hide_index=True, column_config=config, key=f"gen_table_{name}", alt=f"Table: {title}")
+    st.dataframe(
+        as_shown(frame.round({"tokens_per_s_per_gpu": 2, "step_time_s": 1})),
+        hide_index=True,
+        column_config=config,
+        key=f"gen_table_{name}",
+        placeholder=UNKNOWN,
+        alt=f"Table: {title}",
+    )
 
 
 state = current()
 with state.view() as view:
     known = question.choices(view.catalogue)
-st.title("Platform generations", anchor=False)
-answer = st.container()
+head = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
     stack = picked(
         "gen_stack",
@@ -148,7 +154,8 @@ asked = {
     "mode": "" if mode == ALL_MODES else mode,
 }
 result = compute_or_stop("generations", asked)
-with answer:
+with head:
+    show_title("Platform generations", [result], synthetic=bool(result.tables["runs"]["synthetic"].any()))
     show_answer(result)
 show_chart(charts.dots(result, metric, state.theme), key="gen_dots")
 show_warnings(result)

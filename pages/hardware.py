@@ -9,11 +9,12 @@ from pages.parts.answer import show_answer
 from pages.parts.assumptions import show_how
 from pages.parts.compute import compute_or_stop
 from pages.parts.download import csv_button, show_chart
+from pages.parts.frame import show_title
 from pages.parts.notices import show_warnings
 from pages.parts.search import chosen_first, search_rows
 from pages.parts.spec_table import comparison_html
 from pages.parts.state import current, note, settle, url_choice
-from pages.parts.tables import column_config
+from pages.parts.tables import UNKNOWN, as_shown, column_config
 from pages.parts.urlcheck import UrlNotice, quote
 
 LEAD = (
@@ -56,10 +57,11 @@ def show_rows(frame: pd.DataFrame, name: str, text: str, noun: str) -> None:
         st.caption(f"{len(rows)} of {len(frame)} {noun}")
         csv_button(rows, f"{name}.csv", key=f"hw_csv_{name}")
     st.dataframe(
-        rows,
+        as_shown(rows),
         hide_index=True,
         key=f"hw_table_{name}",
         column_config=column_config(rows, LABELS),
+        placeholder=UNKNOWN,
         alt=f"Table of {len(rows)} {noun}, each with its basis and source",
     )
 
@@ -120,12 +122,12 @@ def show_prices(result: object, book_rows: pd.DataFrame, text: str) -> None:
 state = current()
 with state.view() as view:
     book = view.catalogue
-st.title("Hardware and prices", anchor=False)
+head = st.container()
 names = {p.platform_id: p.name for p in book.platforms()}
-slot = st.container()
 chosen = compared(names)
 result = compute_or_stop("platforms", {"compare": chosen})
-with slot:
+with head:
+    show_title("Hardware and prices", [result])
     show_answer(result)
 show_warnings(result)
 st.html(comparison_html(result.tables["comparison"], state.theme))

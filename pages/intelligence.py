@@ -1,7 +1,9 @@
 """Intelligence per dollar: is the new checkpoint better, and what did a point cost?"""
 
+import pandas as pd
 import streamlit as st
 
+from analysis.result import Result
 from charts import gain as gain_charts
 from charts import learning as learning_charts
 from charts import unit_economics as unit_charts
@@ -26,6 +28,39 @@ AXES = {
     "tokens": "Generated tokens",
     "steps": "Steps",
 }
+COMPARISON = (
+    *(
+        "run",
+        "benchmark",
+        "verdict",
+        "before",
+        "before_label",
+        "before_score",
+        "after",
+        "after_score",
+        "gain",
+        "low",
+        "high",
+    ),
+    *("n", "mdd", "method", "won", "lost", "reason", "usd", "usd_per_point", "usd_per_point_low"),
+    *("usd_per_point_high", "metric", "k", "n_source"),
+)
+SCORES = (
+    *("run", "benchmark", "checkpoint", "step", "score", "low", "high", "n", "usd", "usd_low", "usd_high"),
+    *("gpu_hours", "hours", "tokens", "attempt"),
+)
+RUNS = (
+    *("run", "campaign", "platforms", "generation", "gpu_hours", "usd", "usd_low", "usd_high", "benchmark"),
+    *("gain", "gain_low", "gain_high", "verdict", "usd_per_point", "usd_per_point_low"),
+    *("usd_per_point_high", "steps", "rollouts", "reason", "synthetic"),
+)
+
+
+def scores_in_percent(result: Result) -> tuple[str, ...]:
+    """Return the columns of scores to show in percent: all when every score is a share of tasks."""
+    kinds = set(result.tables["points"].get("kind", pd.Series(dtype=object)).dropna())
+    return ("score", "low", "high") if kinds == {"fraction"} else ()
+
 
 state = current()
 head = st.container()
@@ -61,7 +96,14 @@ show_figures(costs)
 show_chart(unit_charts.unit_costs(costs, state.theme), key="intelligence-unit-costs")
 
 st.subheader("Tables", anchor=False)
-show_table(gain, "gains", title="Comparisons, with the refused ones and why")
-show_table(learning, "points", title="Scores and what had been spent by then")
-show_table(learning, "runs", title="Runs: spend, gain and dollars per point")
+show_table(gain, "gains", title="Comparisons, with the refused ones and why", columns=COMPARISON)
+show_table(
+    learning,
+    "points",
+    title="Scores and what had been spent by then",
+    columns=SCORES,
+    percent=scores_in_percent(learning),
+    labels={"low": "Score, low", "high": "Score, high", "usd": "Spent by then (USD)"},
+)
+show_table(learning, "runs", title="Runs: spend, gain and dollars per point", columns=RUNS)
 show_how([gain, learning, costs], "intelligence")

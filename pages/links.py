@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pandas as pd
 import streamlit as st
 
+from pages.parts.frame import show_title
 from pages.parts.state import current
 from pages.parts.words import md_escape
 from reports.links import Link, LinkBook, is_local_only
@@ -72,7 +73,7 @@ def closed_table(links: list[Link], now: datetime) -> pd.DataFrame:
     )
 
 
-st.title("Links", anchor=False)
+show_title("Links")
 book = LinkBook(current().store.home)
 now = datetime.now(UTC)
 links = book.all()

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from charts import ledger as ledger_charts
+from pages.parts import example
 from pages.parts.assumptions import show_how
 from pages.parts.compute import compute_or_stop
 from pages.parts.download import show_chart
@@ -14,7 +15,7 @@ from pages.parts.tables import show_table
 state = current()
 result = compute_or_stop("ledger")
 stop_when_empty("Overview", result)
-show_head("Overview", [result], ["spend", "gain", "usd_per_point", "goodput"])
+show_head("Overview", [result], ["spend", "gain", "usd_per_point", "goodput"], lead=example.lead(state.store))
 
 st.subheader("Ledger", anchor=False)
 ledger = result.tables["ledger"]

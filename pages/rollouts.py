@@ -17,6 +17,8 @@ from pages.parts.state import current
 from pages.parts.tables import show_table
 from pages.parts.words import md_escape
 
+SHARES = tuple(f"{name}{end}" for name in ("p_correct", "q_informative") for end in ("", "_low", "_high"))
+
 state = current()
 slot = st.container()
 everything = compute_or_stop("bottleneck")
@@ -70,5 +72,5 @@ show_table(steps, "phases", title="Phases: seconds and dollars")
 show_table(steps, "flags", title="Steps that contradict themselves")
 show_table(rollouts, "totals", title="Rollouts by run")
 show_table(rollouts, "reported", title="Throughput as the files report it (two bases are never compared)")
-show_table(costs, "units", title="Unit costs by run")
+show_table(costs, "units", title="Unit costs by run", percent=SHARES)
 show_how([steps, rollouts, costs], "rollouts")

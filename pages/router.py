@@ -76,6 +76,7 @@ st.set_page_config(
     layout="wide",
     initial_sidebar_state="auto",
 )
+st.html(state.ROOT / "pages/parts/frame.css")
 signin.require()
 state.close_banner()
 theme = state.theme()

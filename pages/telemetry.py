@@ -3,12 +3,13 @@
 import streamlit as st
 
 from pages.parts import details_tab, intake, templates_tab, uploads_tab
+from pages.parts.frame import show_title
 from pages.parts.notices import show_error
 from pages.parts.state import current
 
 store = current().store
 
-st.title("Telemetry")
+show_title("Telemetry")
 st.caption(
     "Files become runs, seconds and dollars. Every record is accounted for, originals are kept, "
     "and every upload can be undone."

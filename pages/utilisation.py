@@ -71,6 +71,11 @@ show_table(
         "v_max": "Most (%)",
     },
 )
-show_table(result, "measures", title="What was recorded, and what it proves")
-show_table(result, "ladder", title="Ladder")
+show_table(
+    result,
+    "measures",
+    title="What was recorded, and what it proves",
+    columns=("measure", "gpus", "known_s", "proves", "not_proves", "source"),
+)
+show_table(result, "ladder", title="From paid to effective", labels={"basis": "From"}, percent=("frac",))
 show_how([result], "utilisation")

@@ -10,7 +10,7 @@ def show_answer(result: Result) -> None:
     """Draw the answer line; a result without one says so."""
     text = result.answer.strip() or "The data on hand cannot answer this yet."
     with st.container(key=f"answer_{result.analysis}"):
-        st.markdown(f"##### {md_escape(flowing(text))}", anchors=False)
+        st.markdown(md_escape(flowing(text)), anchors=False)
 
 
 def flowing(text: str) -> str:

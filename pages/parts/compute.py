@@ -9,6 +9,7 @@ import streamlit as st
 from analysis import run
 from analysis.result import Result
 from data.errors import UserError
+from data.store import Store
 from data.view import View
 from pages.parts.notices import show_error
 from pages.parts.state import current
@@ -20,10 +21,15 @@ def compute(question: str, params: Mapping[str, Any] | None = None) -> Result:
     """Answer a question with the shared parameters of the sidebar and the page's own `params`."""
     state = current()
     asked = {**state.common.model_dump(mode="json"), **(params or {})}
-    text = json.dumps(asked, sort_keys=True, default=str)
     with state.view() as view:
-        version = (str(view.data_version), str(view.catalogue.version), str(state.store.home))
-        return _cached(question, text, version, view)
+        return answer_in(view, state.store, question, asked)
+
+
+def answer_in(view: View, store: Store, question: str, asked: Mapping[str, Any]) -> Result:
+    """Answer a question about one view of a store, or return the kept answer to the same question."""
+    text = json.dumps(dict(asked), sort_keys=True, default=str)
+    version = (str(view.data_version), str(view.catalogue.version), str(store.home))
+    return _cached(question, text, version, view)
 
 
 def compute_or_stop(question: str, params: Mapping[str, Any] | None = None) -> Result:

@@ -8,6 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from charts.drawn import drawn
 from charts.theme import PLOTLY_CONFIG
 from pages.parts.words import md_escape
 
@@ -68,6 +69,18 @@ def show_chart(fig: go.Figure, key: str) -> None:
         config={**PLOTLY_CONFIG, "toImageButtonOptions": image},
         alt=str((fig.layout.meta or {}).get("alt", "")) or None,
     )
+    with st.container(horizontal=True, horizontal_alignment="right", key=f"below_{key}"):
+        st.download_button(
+            "Chart data",
+            lambda: csv_text(drawn(fig)).encode("utf-8"),
+            file_name=f"{name}.csv",
+            mime="text/csv",
+            key=f"csv_{key}",
+            icon=":material/download:",
+            type="tertiary",
+            on_click="ignore",
+            help="CSV of the points drawn. The camera above the chart saves it as PNG.",
+        )
 
 
 def _show_reason(fig: go.Figure) -> None:

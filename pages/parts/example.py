@@ -16,6 +16,16 @@ def load_button(store: Store, key: str = "load_example", label: str = "Load the 
         st.rerun()
 
 
+def lead(store: Store) -> str:
+    """Return the line that tells a stranger what the page shows; '' once the example is gone."""
+    if not example_loaded(store):
+        return ""
+    return (
+        "An example: three made-up runs that train one model for maths on H100 and GB200, what they cost "
+        "and how much better it became. Drop your own files under *Telemetry*."
+    )
+
+
 def remove_note(store: Store) -> None:
     """Say that synthetic runs are on screen, with the button that takes them out."""
     if not example_loaded(store):

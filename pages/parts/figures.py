@@ -1,52 +1,53 @@
-"""Headline figures as cards: value, unit, interval, or in words what is missing."""
+"""Headline figures as cards: value, unit and interval in one glance, or in words what is missing.
 
+Drawn as one list: `st.metric` cuts an interval that does not fit, and has no place for the reason why a
+figure is missing.
+"""
+
+import html
 from collections.abc import Sequence
 
 import streamlit as st
 
 from analysis.result import Figure, Result
-from charts.text import interval, split_unit, unit_tail
-from pages.parts.words import md_escape
-
-ROOMY = 7
+from charts.text import interval_parts, split_unit, unit_tail
 
 
-def show_figures(result: Result, names: Sequence[str] | None = None, columns: int = 4) -> None:
+def show_figures(result: Result, names: Sequence[str] | None = None) -> None:
     """Draw the headline figures called `names` (all when None), in that order; unknown names are skipped."""
     known = {f.name: f for f in result.headline}
     chosen = [known[n] for n in names if n in known] if names else list(result.headline)
     if not chosen:
         return
-    longest = max((len(_value(f)) for f in chosen if f.value is not None), default=0)
-    width = 150 if longest <= ROOMY else 180
-    grid = st.grid(
-        min(columns, len(chosen)), min_column_width=width, border=True, key=f"figures_{result.analysis}"
-    )
-    for figure in chosen:
-        with grid.cell(), st.container(gap="xxsmall"):
-            _card(figure)
+    st.html(f'<dl class="ipd-figures">{"".join(card_html(f) for f in chosen)}</dl>')
 
 
-def _value(figure: Figure) -> str:
-    """The number as it stands on a card: short units beside it, long ones go below."""
-    return split_unit(figure.value, figure.unit)[0]
-
-
-def _card(figure: Figure) -> None:
-    label = md_escape(figure.label or figure.name)
-    st.markdown(f":small[{label}]", help=md_escape(figure.formula) if figure.formula else None)
+def card_html(figure: Figure) -> str:
+    """Return one figure as a group of a description list; what it is made of opens with its name."""
+    label = html.escape(figure.label or figure.name.replace("_", " "))
+    tip = _tip(figure)
+    if tip:
+        label = f"<details><summary>{label}</summary><p>{html.escape(tip)}</p></details>"
+    lines = [f"<dt>{label}</dt>"]
     if figure.value is None:
-        st.markdown("**Not known**")
-        reason = figure.missing or "the data on hand does not say"
-        st.caption(md_escape(reason[:1].upper() + reason[1:].rstrip(".") + "."))
-        return
+        reason = (figure.missing or "the data on hand does not say").rstrip(".")
+        lines.append('<dd class="unknown">Not known</dd>')
+        lines.append(f"<dd>{html.escape(reason[:1].upper() + reason[1:])}.</dd>")
+        return f"<div>{''.join(lines)}</div>"
     number, unit = split_unit(figure.value, figure.unit)
-    st.metric(label, md_escape(number), label_visibility="collapsed")
-    notes = [unit or unit_tail(figure.unit), interval(figure)]
-    if figure.n is not None:
-        notes.append(f"n\u00a0=\u00a0{figure.n:,}")
-    if figure.boundary:
-        notes.append(f"{figure.boundary} boundary")
-    text = " · ".join(n for n in notes if n)
-    if text:
-        st.caption(md_escape(text))
+    unit = unit or unit_tail(figure.unit)
+    small = f" <small>{html.escape(unit)}</small>" if unit else ""
+    ends, kind = interval_parts(figure)
+    lines.append(f'<dd class="value">{html.escape(number)}{small}</dd>')
+    if ends:
+        lines.append(f'<dd class="range">{html.escape(ends)}</dd>')
+    counted = f"n\u00a0=\u00a0{figure.n:,}" if figure.n is not None else ""
+    note = " · ".join(part for part in (kind if ends else "", counted) if part)
+    if note:
+        lines.append(f"<dd>{html.escape(note)}</dd>")
+    return f"<div>{''.join(lines)}</div>"
+
+
+def _tip(figure: Figure) -> str:
+    bound = f"Cost boundary: {figure.boundary}." if figure.boundary else ""
+    return " ".join(part for part in (figure.formula, bound) if part)

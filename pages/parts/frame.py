@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from analysis.result import Result
+from charts.synthetic import is_synthetic
 from pages.parts.answer import show_answer
 from pages.parts.empty import show_empty
 from pages.parts.figures import show_figures
@@ -13,24 +14,40 @@ from pages.parts.share import share_bar
 from pages.parts.state import current
 
 NOTHING = {"empty_home", "no_match"}
+MADE_UP = "Some or all numbers here come from generated example runs; nothing in them was measured."
 
 
 def stop_when_empty(title: str, result: Result) -> None:
     """End the page with its title, the reason and the next click when there is no run to show."""
     if is_nothing(result):
-        st.title(title, anchor=False)
+        show_title(title)
         show_empty(current().store, result.answer, result.analysis)
         st.stop()
 
 
-def show_head(title: str, results: Sequence[Result], figures: Sequence[str] | None = None) -> None:
+def show_head(
+    title: str, results: Sequence[Result], figures: Sequence[str] | None = None, lead: str = ""
+) -> None:
     """Draw the head of a page; the first result carries the answer, all go into a shared report."""
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.title(title, anchor=False, width="content")
-        share_bar(list(results), title)
+    show_title(title, results, synthetic=any(is_synthetic(r) for r in results), lead=lead)
     show_answer(results[0])
     show_figures(results[0], figures)
     show_warnings(results[0])
+
+
+def show_title(
+    title: str, results: Sequence[Result] = (), *, synthetic: bool = False, lead: str = ""
+) -> None:
+    """Draw title, the mark of made-up data, what the page is (`lead`), and the share bar for `results`."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        with st.container(horizontal=True, vertical_alignment="center", width="content", key="page_title"):
+            st.title(title, anchor=False, width="content")
+            if synthetic:
+                st.badge("synthetic data", icon=":material/science:", color="violet", help=MADE_UP)
+        if results:
+            share_bar(list(results), title)
+    if lead:
+        st.caption(lead)
 
 
 def is_nothing(result: Result) -> bool:

@@ -10,14 +10,14 @@ import streamlit as st
 from charts import theme
 from charts.text import short_number
 from pages.parts.download import csv_button
-from pages.parts.state import note, settle
-from pages.parts.tables import as_shown, column_config
+from pages.parts.state import note, platform_names, settle
+from pages.parts.tables import UNKNOWN, as_shown, column_config, table_height
 from pages.parts.urlcheck import UrlNotice, quote
 from pages.parts.words import column_label, md_escape
 
 DEFAULT = (
-    "run", "status", "platforms", "gpu_hours", "usd", "phase_bar", "score_line", "last_score", "gain",
-    "usd_per_point", "steps", "rollouts", "usd_per_rollout", "goodput_frac", "warnings",
+    "run", "synthetic", "status", "platforms", "gpu_hours", "usd", "phase_bar", "score_line", "last_score",
+    "gain", "usd_per_point", "steps", "rollouts", "usd_per_rollout", "goodput_frac", "warnings",
 )  # fmt: skip
 STATUS_COLOURS = {
     "completed": "#35A47C",
@@ -48,7 +48,9 @@ LABELS = {
     "lost_usd": "Lost work (USD)",
     "llm": "LLM",
     "warnings": "Warnings",
+    "synthetic": "Data",
 }
+SYNTHETIC_COLOUR = "#7A5BD0"
 HIDDEN = {"usd_by_phase", "scores"}
 COLUMNS_KEY, FILTER_KEY = "ov_columns", "ov_filter"
 TRACE_POINTS = 40
@@ -62,9 +64,12 @@ def prepare(ledger: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     lines = {run: _even(part) for run, part in scores.groupby("run")} if len(scores) else {}
     out["score_line"] = [lines.get(run, []) for run in out["run"]]
     out["last_score"] = 100 * out["last_score"].astype("float64")
-    out["platforms"] = [", ".join(names) for names in out["platforms"]]
+    names = platform_names()
+    out["platforms"] = [", ".join(names.get(p, p) for p in held) for held in out["platforms"]]
     out["warnings"] = [[f"{n} to read"] if n else [] for n in out["warnings"]]
     out["status"] = [[s] for s in out["status"]]
+    if "synthetic" in out.columns:
+        out["synthetic"] = [["synthetic"] if made_up else [] for made_up in out["synthetic"]]
     return out.drop(columns=[c for c in HIDDEN if c in out.columns])
 
 
@@ -133,17 +138,21 @@ def _check_columns(columns: Sequence[str]) -> None:
 
 
 def matching(frame: pd.DataFrame, text: str) -> pd.DataFrame:
-    """Keep rows any of whose words holds every word of the filter, whatever its case."""
+    """Keep rows any of whose words holds every word of the filter, whatever its case and hyphens."""
     columns = [
         c
         for c in ("run", "campaign", "platforms", "status", "llm", "mode", "algorithm")
         if c in frame.columns
     ]
-    hay = frame[columns].fillna("").astype(str).agg(" ".join, axis=1).str.lower()
+    hay = frame[columns].fillna("").astype(str).agg(" ".join, axis=1).map(_plain)
     keep = pd.Series(True, index=frame.index)
-    for word in text.lower().split():
-        keep &= hay.str.contains(word, regex=False)
+    for word in text.split():
+        keep &= hay.str.contains(_plain(word), regex=False)
     return frame[keep]
+
+
+def _plain(text: str) -> str:
+    return text.lower().replace("-", " ")
 
 
 def show_ledger(frame: pd.DataFrame, phases: Sequence[str]) -> list[str]:
@@ -162,6 +171,13 @@ def show_ledger(frame: pd.DataFrame, phases: Sequence[str]) -> list[str]:
         "status": st.column_config.MultiselectColumn(
             "Status", options=list(STATUS_COLOURS), color=list(STATUS_COLOURS.values())
         ),
+        "synthetic": st.column_config.MultiselectColumn(
+            "Data",
+            options=["synthetic"],
+            color=SYNTHETIC_COLOUR,
+            help="Synthetic: made up, nothing was measured.",
+            width=90,
+        ),
         "warnings": st.column_config.MultiselectColumn(
             "Warnings",
             options=sorted({w for row in shown.get("warnings", []) for w in row}),
@@ -177,7 +193,8 @@ def show_ledger(frame: pd.DataFrame, phases: Sequence[str]) -> list[str]:
         key="ov_ledger",
         on_select="rerun",
         selection_mode="multi-row",
-        height=min(len(shown) + 1, 14) * 35 + 3,
+        height=table_height(len(shown)),
+        placeholder=UNKNOWN,
         alt="The ledger: one row a run with spend, rollouts, score and gain",
     )
     csv_button(frame, "ledger.csv", key="ov_csv", label="CSV of these rows")

@@ -24,6 +24,7 @@ from data.run_details import (
     missing_for_cost,
     proposals,
     save_details,
+    start_choices,
 )
 from data.store import Store
 from pages.parts.notices import show_error
@@ -54,6 +55,7 @@ def show_run_form(store: Store, run: str, *, key: str) -> None:
         attempts = queries.attempts(view, run)
         campaigns = queries.campaigns(view)
         in_force = queries.heads(view, run)
+        starts = start_choices(view, run)
         catalogue = view.catalogue
     _lacking(run, lacking)
     _hints(hints)
@@ -63,6 +65,7 @@ def show_run_form(store: Store, run: str, *, key: str) -> None:
         shared = _shared_platform(pools, catalogue, key)
         pools = with_platform(_pool_editor(pools, catalogue, key), shared)
         status = _status_editor(attempts, details, key)
+        chosen["start_checkpoint"] = _started_from(starts, details, key)
         note = st.text_input("Note", value=details.note or "", key=f"note_{key}", max_chars=500)
         if not st.form_submit_button("Save run details", type="primary", icon=":material/save:"):
             return
@@ -89,9 +92,10 @@ def initial_pools(details: RunDetails, known: pd.DataFrame, hints: Sequence[Sugg
 def _inferred(hints: Sequence[Suggestion]) -> list[dict[str, Any]]:
     found = {h.field: h.value for h in hints}
     platform = found.get("platform")
-    if "gpus_train" in found and "gpus_rollout" in found:
+    pools = {"gpus_train", "gpus_rollout"} & set(found)
+    if len(pools) == 2 or (pools and "gpus" not in found):
         return [
-            {"pool": role, "role": role, "platform": platform, "gpus": found[f"gpus_{role}"]}
+            {"pool": role, "role": role, "platform": platform, "gpus": found.get(f"gpus_{role}")}
             for role in ("train", "rollout")
         ]
     return [{"pool": "all", "role": "colocated", "platform": platform, "gpus": found.get("gpus")}]
@@ -185,6 +189,20 @@ def _pick(label: str, options: list[str], start: str | None, key: str, *, new: b
         key=key,
     )
     return picked.strip() or None if isinstance(picked, str) else None
+
+
+def _started_from(starts: Sequence[str], details: RunDetails, key: str) -> str | None:
+    """Which weights the money started from: only needed where no file says so."""
+    now = details.start_checkpoint
+    options = [*starts, now] if now and now not in starts else list(starts)
+    return st.selectbox(
+        "Started from",
+        options,
+        index=options.index(now) if now else None,
+        placeholder="As the files say: step 0, or the parent of a checkpoint",
+        help="The checkpoint from which the gain counts. Load its evaluation to find it here.",
+        key=f"start_{key}",
+    )
 
 
 def _pool_editor(frame: pd.DataFrame, catalogue: Catalogue, key: str) -> pd.DataFrame:

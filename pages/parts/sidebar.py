@@ -16,7 +16,8 @@ from data.queries import frame as frame_queries
 from data.version import APP_VERSION
 from data.view import View
 from pages.parts import state
-from pages.parts.urlcheck import check_many, check_one
+from pages.parts.state import platform_names
+from pages.parts.urlcheck import UrlNotice, check_many, check_one
 
 BOUNDARIES = {
     "compute": "only the GPU time that led to the shipped weights",
@@ -55,9 +56,7 @@ def check_address(choices: Known) -> None:
             "platform",
             "no run of this home was allocated on",
         ),
-        check_one(
-            "price", _asked("price"), choices.prices, DEFAULT_PRICE, "price", "the price book does not hold"
-        ),
+        _check_price(choices.prices),
         check_one(
             "boundary",
             _asked("boundary"),
@@ -70,6 +69,14 @@ def check_address(choices: Known) -> None:
     for _, notice in checks:
         if notice:
             state.note(notice)
+
+
+def _check_price(prices: list[str]) -> tuple[str, UrlNotice | None]:
+    value, notice = check_one(
+        "price", _asked("price"), prices, DEFAULT_PRICE, "price", "the price book does not hold"
+    )
+    st.session_state["price"] = value
+    return value, notice
 
 
 def _asked(param: str) -> list[str]:
@@ -88,16 +95,7 @@ def _asked(param: str) -> list[str]:
 def controls(choices: Known, catalogue: Catalogue, theme: state.Theme) -> CommonParams:
     """Draw the shared controls in the sidebar and return what they say."""
     runs = _run_picker(choices, theme)
-    price = _bound(
-        st.selectbox,
-        "price",
-        "Price (kind.tier)",
-        choices.prices,
-        index=choices.prices.index(DEFAULT_PRICE) if DEFAULT_PRICE in choices.prices else 0,
-        help="A price is picked by kind and tier together. A platform without a quote in that kind and tier "
-        "has no dollars: the page says so and takes no other price.",
-    )
-    st.caption(price_line(catalogue, str(price), choices.platforms))
+    price = _price_picker(choices, catalogue)
     boundary = _bound(
         st.segmented_control,
         "boundary",
@@ -117,7 +115,41 @@ def controls(choices: Known, catalogue: Catalogue, theme: state.Theme) -> Common
         disabled=not choices.platforms,
         help="Keeps runs that have a pool on one of these platforms.",
     )
-    return CommonParams(runs=tuple(runs), price=str(price), boundary=boundary, platforms=tuple(platforms))
+    return CommonParams(runs=tuple(runs), price=price, boundary=boundary, platforms=tuple(platforms))
+
+
+def _price_picker(choices: Known, catalogue: Catalogue) -> str:
+    """The list shows words and the address keeps the id: a bound widget would write its words there."""
+    price = str(
+        st.selectbox(
+            "Price (kind · tier)",
+            choices.prices,
+            format_func=price_words,
+            key="price",
+            on_change=state.settle,
+            args=("price",),
+            help="A price is picked by kind and tier together. A platform without a quote in that kind and "
+            "tier has no dollars: the page says so and takes no other price.",
+        )
+    )
+    seen = st.session_state.setdefault("_address_seen", {})
+    if price != DEFAULT_PRICE and st.query_params.get_all("price") != [price]:
+        st.query_params["price"] = price
+    elif price == DEFAULT_PRICE and "price" in st.query_params:
+        del st.query_params["price"]
+    seen["price"] = st.query_params.get_all("price")
+    st.caption(price_line(catalogue, price, choices.platforms))
+    return price
+
+
+def price_words(price: str) -> str:
+    """Return a price id as people say it.
+
+    >>> price_words("reserved_3y.neocloud")
+    '3-year reservation · neocloud'
+    """
+    kind, _, tier = price.partition(".")
+    return f"{KIND_WORDS.get(kind, kind.replace('_', ' '))} · {tier.replace('_', ' ')}"
 
 
 def _run_picker(choices: Known, theme: state.Theme) -> list[str]:
@@ -158,7 +190,8 @@ def _chips(runs: pd.DataFrame, theme: state.Theme) -> str:
 
 def _chip(row: Any, theme: state.Theme) -> str:
     colour = chart_theme.run_colour(row.run, theme)
-    tail = " · ".join(row.platforms)
+    names = platform_names()
+    tail = " · ".join(names.get(p, p) for p in row.platforms)
     return (
         "<div style='display:flex;gap:.45rem;align-items:baseline'>"
         "<span aria-hidden='true' style='flex:none;width:.65rem;height:.65rem;border-radius:2px;"
@@ -177,11 +210,12 @@ def foot(place: DeltaGenerator, view: View) -> None:
 def price_line(catalogue: Catalogue, price: str, platforms: list[str]) -> str:
     """Say what the picked price means for the platforms of this home."""
     kind, _, tier = price.partition(".")
-    words = f"{KIND_WORDS.get(kind, kind.replace('_', ' '))}, {tier.replace('_', ' ')}"
+    names = platform_names()
     parts = []
     for platform in platforms[:4]:
         choice = catalogue.price(platform, kind, tier)
-        parts.append(f"{platform} {f'${choice.usd_per_gpu_h:.2f}' if choice else 'not quoted'}")
+        shown = f"${choice.usd_per_gpu_h:.2f}" if choice else "not quoted"
+        parts.append(f"{names.get(platform, platform)} {shown}".replace(" ", "\u00a0"))
     if not parts:
-        return state.escape(f"{words}, per GPU-hour")
-    return state.escape(f"{words}: {' · '.join(parts)} per GPU-hour")
+        return "per GPU-hour"
+    return state.escape(f"{' · '.join(parts)} per\u00a0GPU-hour")

@@ -10,6 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from analysis.params import CommonParams
+from data.catalogue import load_catalogue
 from data.store import Store, get_store
 from data.view import View
 from pages.parts.urlcheck import UrlNotice, check_one
@@ -33,6 +34,11 @@ class PageState:
     def view(self) -> AbstractContextManager[View]:
         """Pin a data version for the reads of this page."""
         return self.store.view()
+
+
+def platform_names() -> dict[str, str]:
+    """Return platform id -> name as its maker writes it."""
+    return {p.platform_id: p.name for p in load_catalogue().platforms()}
 
 
 def open_store() -> Store:

@@ -2,16 +2,23 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
 
 from analysis.result import Result
 from pages.parts.download import csv_button
-from pages.parts.words import column_label
+from pages.parts.words import column_label, has_value_labels, value_label
 
 HEIGHT_ROWS = 12
+TALL_PX = 440
+UNKNOWN = "–"
+
+
+def table_height(rows: int) -> Literal["content"] | int:
+    """Return the height of a table: all rows when they are few, else as many as a screen holds well."""
+    return "content" if rows <= HEIGHT_ROWS else TALL_PX
 
 
 def number_format(name: str, values: pd.Series) -> str:
@@ -31,6 +38,8 @@ def as_shown(frame: pd.DataFrame, percent: Sequence[str] = ()) -> pd.DataFrame:
     for name in out.columns:
         if (str(name).endswith("_frac") or name in percent) and pd.api.types.is_numeric_dtype(out[name]):
             out[name] = 100 * out[name]
+        elif has_value_labels(str(name)):
+            out[name] = [value_label(str(name), v) for v in out[name]]
     return out
 
 
@@ -42,7 +51,7 @@ def column_config(frame: pd.DataFrame, labels: Mapping[str, str] | None = None) 
         label = labels.get(str(name), column_label(str(name)))
         values = frame[name]
         if pd.api.types.is_bool_dtype(values):
-            config[name] = st.column_config.CheckboxColumn(label)
+            config[name] = st.column_config.CheckboxColumn(label, width="small")
         elif pd.api.types.is_numeric_dtype(values):
             config[name] = st.column_config.NumberColumn(label, format=number_format(str(name), values))
         elif pd.api.types.is_datetime64_any_dtype(values):
@@ -78,6 +87,7 @@ def show_table(
         hide_index=True,
         column_config=column_config(shown, labels),
         key=f"table_{result.analysis}_{name}",
-        height=min(len(shown) + 1, HEIGHT_ROWS) * 35 + 3,
+        height=table_height(len(shown)),
+        placeholder=UNKNOWN,
         alt=f"Table: {title}",
     )

@@ -5,6 +5,8 @@ import streamlit as st
 from data.queries import uploads as queries
 from data.store import Store
 from pages.parts import upload_actions as actions
+from pages.parts.ledgertable import SYNTHETIC_COLOUR
+from pages.parts.tables import table_height
 from pages.parts.upload_card import show_card
 from pages.parts.words import md_escape
 
@@ -33,24 +35,45 @@ def show_uploads(store: Store) -> None:
 
 def _table(listing: "queries.pd.DataFrame") -> None:
     titles = actions.format_titles()
-    shown = listing.drop(columns="upload_id").assign(format=[titles.get(f, f) for f in listing["format"]])
+    shown = listing.drop(columns="upload_id").assign(
+        format=[titles.get(f, f) for f in listing["format"]],
+        synthetic=[["synthetic"] if made_up else [] for made_up in listing["synthetic"]],
+    )[
+        [
+            "name",
+            "uploaded_at",
+            "format",
+            "records",
+            "stored",
+            "quarantined",
+            "ignored",
+            "size_bytes",
+            "synthetic",
+        ]
+    ]
+    if not listing["synthetic"].any():
+        shown = shown.drop(columns="synthetic")
     number = st.column_config.NumberColumn
     st.dataframe(
         shown,
         hide_index=True,
         key="uploads_table",
         alt="Uploads of this home",
-        height=min(len(shown) + 1, 12) * 35 + 3,
+        height=table_height(len(shown)),
         column_config={
-            "name": st.column_config.TextColumn("File", width="medium"),
-            "format": st.column_config.TextColumn("Format"),
-            "records": number("Records", format="localized"),
-            "stored": number("Stored", format="localized"),
-            "quarantined": number("Set aside", format="localized"),
-            "ignored": number("Ignored", format="localized"),
-            "size_bytes": number("Bytes", format="bytes"),
-            "synthetic": st.column_config.CheckboxColumn("Synthetic"),
-            "uploaded_at": st.column_config.DatetimeColumn("Loaded (UTC)", format="YYYY-MM-DD HH:mm"),
+            "name": st.column_config.TextColumn("File", width=215, pinned=True),
+            "uploaded_at": st.column_config.DatetimeColumn(
+                "Loaded (UTC)", format="D MMM YYYY, HH:mm", width=130
+            ),
+            "format": st.column_config.TextColumn("Format", width=165),
+            "records": number("Records", format="localized", width=70),
+            "stored": number("Stored", format="localized", width=70),
+            "quarantined": number("Set aside", format="localized", width=75),
+            "ignored": number("Ignored", format="localized", width=62),
+            "size_bytes": number("Size", format="bytes", width=70),
+            "synthetic": st.column_config.MultiselectColumn(
+                "Data", options=["synthetic"], color=SYNTHETIC_COLOUR, width=85
+            ),
         },
     )
 

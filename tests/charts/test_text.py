@@ -33,6 +33,10 @@ def figure(unit: str = "pp", **more: object) -> Figure:
 
 def test_symmetric_intervals_read_plus_minus_others_low_to_high() -> None:
     assert interval(figure(value=5.9, low=4.1, high=7.7)) == "± 1.80 points (95 % interval)"
-    assert interval(figure(value=5.9, low=4.1, high=9.7)) == "4.10 points – 9.70 points (95 % interval)"
+    assert interval(figure(value=5.9, low=4.1, high=9.7)) == "4.10 – 9.70 points (95 % interval)"
     assert interval(figure("USD", value=10, low=9, high=11)) == "$9.00 – $11.0 (95 % interval)"
     assert interval(figure(value=5.9)) == ""
+
+
+def test_an_interval_of_no_width_adds_nothing() -> None:
+    assert interval(figure(value=5.9, low=5.9, high=5.9)) == ""

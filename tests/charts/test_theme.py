@@ -94,7 +94,8 @@ def test_a_dressed_figure_says_what_it_shows() -> None:
         x="step",
         y="seconds (s)",
     )
-    assert fig.layout.meta == {"alt": "two lines", "table": "steps", "mode": "light"}
+    meta = fig.layout.meta
+    assert (meta["alt"], meta["table"], meta["mode"]) == ("two lines", "steps", "light")
     assert fig.layout.title.text == "<b>Step time</b>"
     assert fig.layout.yaxis.title.text == "seconds (s)"
     assert fig.layout.legend.orientation == "h" and fig.layout.legend.y < 0

@@ -36,9 +36,10 @@ def test_an_empty_home_says_why_and_offers_the_example(app: App) -> None:
 def test_answer_figures_ledger_and_charts_of_the_example(app: App, loaded: Store) -> None:
     at = app()
     assert not at.exception
-    answer = next(m.value for m in at.markdown if m.value.startswith("##### "))
-    assert "math-example" in answer and "\\$" in answer
-    assert len(at.metric) == 4
+    assert any("math-example cost \\$" in m.value.replace("\\-", "-") for m in at.markdown)
+    figures = next(h.value for h in at.get("html") if "ipd-figures" in str(h.value))
+    assert figures.count("<dt>") == 4
+    assert "Gain on MATH-500" in figures and "95 % interval" in figures
     assert set(ledger_of(at)["run"]) == {"h100-sync", "gb200-sync", "gb200-async"}
     drawn = specs(at)
     assert [s["layout"]["meta"]["table"] for s in drawn] == ["scores", "phases"]

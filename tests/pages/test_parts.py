@@ -40,7 +40,10 @@ def test_negative_numbers_stay_numbers_and_times_are_utc() -> None:
 @pytest.mark.parametrize(
     ("name", "label"),
     [
-        ("step_s", "Step (s)"),
+        ("elapsed_s", "Elapsed (s)"),
+        ("step_s", "Step time (s)"),
+        ("usd_per_mtok_low", "USD per million tokens, low"),
+        ("platform_id", "Platform"),
         ("gpu_h", "GPU-hours"),
         ("usd", "USD"),
         ("usd_per_rollout", "USD per rollout"),

@@ -1,0 +1,23 @@
+"""Work that the first visitor would wait for, done right after the start."""
+
+import importlib
+
+from analysis.params import CommonParams
+from data.errors import UserError
+from data.store import Store
+from pages.parts.compute import answer_in
+
+MODULES = ("charts.ledger", "pages.parts.ledgertable", "pages.parts.share", "plotly.io")
+QUESTIONS = ("ledger", "bottleneck", "rollouts", "unit_economics", "utilisation", "gain", "learning")
+
+
+def warm(store: Store) -> None:
+    """Import what pages draw with and answer each page's first question with the default parameters."""
+    for name in MODULES:
+        importlib.import_module(name)
+    for question in QUESTIONS:
+        try:
+            with store.view() as view:
+                answer_in(view, store, question, CommonParams().model_dump(mode="json"))
+        except UserError:
+            return  # the page says it to whoever opens it
