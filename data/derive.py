@@ -12,6 +12,12 @@ from data.merge import merge
 EVERY_ATTEMPT = 0
 """Attempt of an allocation in a file that names neither attempts nor times: it holds for each of them."""
 
+FIRST_LOGGED = "first evaluation logged"
+"""`start_checkpoint` of a run whose first logged evaluation stands for the weights it started from."""
+
+BY_DETAILS = "run_details"
+"""In the place of an upload: a row that a person's run details brought."""
+
 
 def derive(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> None:
     """Recompute everything that depends on these runs, inside the caller's transaction.
@@ -26,6 +32,8 @@ def derive(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> None:
     _allocations(con, names)
     con.execute("DELETE FROM campaigns")
     con.execute(_CAMPAIGNS)
+    con.execute("DELETE FROM checkpoints WHERE upload_id = $by", {"by": BY_DETAILS})
+    con.execute(_STARTS, {"by": BY_DETAILS, "first": FIRST_LOGGED})
 
 
 _RUNS = """
@@ -111,6 +119,27 @@ WITH named AS (
 )
 SELECT campaign, arg_max(team, seq) AS team, arg_max(shipped_checkpoint, seq) AS shipped_checkpoint
 FROM named GROUP BY campaign
+"""
+
+# '<run>@start' stands for the weights a run began with; its parent is the checkpoint that a person named.
+_STARTS = """
+INSERT INTO checkpoints BY NAME
+WITH named AS (
+    SELECT run, details->>'start_checkpoint' AS start FROM run_settings
+    WHERE details->>'start_checkpoint' IS NOT NULL AND run IN (SELECT run FROM runs)
+),
+logged AS (
+    SELECT coalesce(e.run, c.run) AS run,
+        arg_min(e.checkpoint, (coalesce(e.step, c.step), coalesce(e.attempt, c.attempt))) AS checkpoint
+    FROM evals e LEFT JOIN checkpoints c USING (checkpoint)
+    WHERE coalesce(e.step, c.step) IS NOT NULL AND e.score IS NOT NULL GROUP BY 1
+)
+SELECT n.run || '@start' AS checkpoint, n.run, $by AS upload_id,
+    CASE WHEN n.start = $first THEN l.checkpoint ELSE n.start END AS parent,
+    'what the run started from, by its run details' AS note
+FROM named n LEFT JOIN logged l USING (run)
+WHERE (n.start <> $first OR l.checkpoint IS NOT NULL)
+    AND NOT EXISTS (FROM checkpoints o WHERE o.checkpoint = n.run || '@start')
 """
 
 

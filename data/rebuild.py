@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import duckdb
 
+from data.derive import BY_DETAILS
 from data.errors import UserError
 from data.load import write
 from data.readers.base import Progress, no_progress
@@ -191,6 +192,7 @@ def _delete(con: duckdb.DuckDBPyConnection, upload_ids: list[str]) -> set[str]:
     names = {kind: [n for k, n in linked if k == kind] for kind in ("run", "gpu")}
     for table in ("runs", "attempts", "allocations", "run_settings"):
         con.execute(f"DELETE FROM {table} WHERE run IN {mine}", [names["run"]])
+    con.execute(f"DELETE FROM checkpoints WHERE upload_id = ? AND run IN {mine}", [BY_DETAILS, names["run"]])
     for table in ("gpu_minutes", "gpu_coverage"):
         con.execute(f"DELETE FROM {table} WHERE gpu_id IN {mine}", [names["gpu"]])
     con.execute("DELETE FROM gpu_parts WHERE list_has_any(gpu_ids, ?::VARCHAR[])", [names["gpu"]])

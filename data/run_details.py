@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from data.catalogue import Catalogue, load_catalogue
 from data.catalogue_types import CORE_UNIT, RENT_UNITS
-from data.derive import derive
+from data.derive import BY_DETAILS, FIRST_LOGGED, derive
 from data.errors import UserError
 from data.readers.base import Choices
 from data.sql import first
@@ -48,7 +48,8 @@ class PoolDetails(BaseModel):
 class RunDetails(BaseModel):
     """Everything a person decided about one run; a later RunDetails of the run replaces an earlier one.
 
-    `status` overrides what files say, by attempt number. None leaves a cell to the files.
+    `status` overrides what files say, by attempt number. `start_checkpoint`: what the money started from, a
+    checkpoint that is not the run's own, or FIRST_LOGGED. None leaves a cell to the files.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -62,6 +63,7 @@ class RunDetails(BaseModel):
     pools: tuple[PoolDetails, ...] = ()
     status: Mapping[int, Status] = Field(default_factory=dict)
     note: str | None = None
+    start_checkpoint: str | None = None
 
     @model_validator(mode="after")
     def _pools_differ(self) -> "RunDetails":
@@ -107,6 +109,7 @@ def save_details(store: "Store", details: RunDetails) -> None:
                 f"There is no run {details.run}", "run details", f"Choose one of: {_listed(known)}."
             )
         check_details(details, load_catalogue())
+        _check_start(store, details)
         payload = details.model_dump(mode="json", exclude_none=True)
         decision = store.workspace.decide("run_details", payload, run=details.run)
         with store.transaction() as con:
@@ -121,6 +124,30 @@ def current_details(source: "Store | View", run: str) -> RunDetails:
     return RunDetails.model_validate(
         {k: v for k, v in found.items() if k in RunDetails.model_fields} | {"run": run}
     )
+
+
+def start_choices(source: "Store | View", run: str) -> list[str]:
+    """What `start_checkpoint` of a run may be: FIRST_LOGGED, baselines, then checkpoints of other runs."""
+    rows = _rows(source, _OTHER_CHECKPOINTS, [run, BY_DETAILS])
+    return [FIRST_LOGGED, *(name for (name,) in rows)]
+
+
+_OTHER_CHECKPOINTS = """
+SELECT checkpoint FROM checkpoints WHERE run IS DISTINCT FROM ? AND upload_id <> ?
+ORDER BY run IS NOT NULL, run, step, checkpoint
+"""
+
+
+def _check_start(store: "Store", details: RunDetails) -> None:
+    if details.start_checkpoint is None:
+        return
+    valid = start_choices(store, details.run)
+    if details.start_checkpoint not in valid:
+        raise UserError(
+            f"There is no checkpoint {details.start_checkpoint} outside this run",
+            "started from",
+            f"Load its evaluation first, or choose one of: {_listed(valid)}.",
+        )
 
 
 def missing_for_cost(source: "Store | View", run: str) -> list[Missing]:
@@ -247,7 +274,7 @@ def missing(rows: Any, run: str) -> list[Missing]:
 def _inferred_gpus(inferred: Mapping[str, tuple[Any, str]]) -> tuple[Any, str | None]:
     """GPUs of the run, or by pool ({"train": n, "rollout": n}) where the files know pools, and how."""
     pools = {role: inferred[f"gpus_{role}"] for role in ("train", "rollout") if f"gpus_{role}" in inferred}
-    if pools and "gpus" not in inferred:
+    if len(pools) == 2 or (pools and "gpus" not in inferred):
         return {role: value for role, (value, _) in pools.items()}, "; ".join(
             dict.fromkeys(how for _, how in pools.values())
         )

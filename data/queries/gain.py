@@ -11,10 +11,12 @@ from data.view import View
 _EVALUATIONS = f"""
 with recursive {PICKED}, {LINEAGE},
 starts as (
-  select c.run, arg_min(c.parent, (coalesce(c.step, 0), c.checkpoint)) as start_checkpoint
+  select c.run, arg_min(c.parent, (c.upload_id <> 'run_details', coalesce(c.step, 0), c.checkpoint))
+           as start_checkpoint
     from checkpoints c join picked using (run)
    where c.parent is not null
-     and not exists (select 1 from checkpoints o where o.checkpoint = c.parent and o.run = c.run)
+     and (c.upload_id = 'run_details'
+          or not exists (select 1 from checkpoints o where o.checkpoint = c.parent and o.run = c.run))
    group by c.run
 ),
 placed as (

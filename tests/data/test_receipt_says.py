@@ -129,7 +129,7 @@ def spent(store, boundary):
     params = {"runs": ["grpo-sample"], "boundary": boundary}
     with store.view() as view:
         result = analysis.run("ledger", view, params)
-    spend = next(f for f in result.headline if f.unit == "USD")
+    spend = next(f for f in result.headline if f.name == "spend")
     return (
         float(spend.value),
         float(result.tables["ledger"]["usd"].iloc[0]),
