@@ -181,6 +181,22 @@ _ALL = (
         "exact",
     ),
     Formula(
+        "sandbox_ok",
+        "Sandbox calls without failure",
+        "calls marked ok / calls that say whether they were",
+        "frac",
+        "none",
+        "95 %: Wilson over calls",
+    ),
+    Formula(
+        "sandbox_core_h",
+        "Sandbox core-hours busy",
+        "sum over calls of cores x busy_s / 3600",
+        "core_h",
+        "none",
+        "exact for the calls that name their cores",
+    ),
+    Formula(
         "utilisation",
         "Time-weighted utilisation of a named measure",
         "sum of value x known seconds / known seconds",

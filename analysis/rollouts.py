@@ -7,9 +7,11 @@ import pandas as pd
 from analysis.common import figure, nothing, result
 from analysis.params import CommonParams
 from analysis.result import Figure, Notice, Result
+from analysis.sandbox import sandbox_figures, sandbox_table, sandbox_words
 from analysis.spend import compute_spend, filters_of
 from analysis.words import count, digits3, percent
 from data.queries import rollouts as queries
+from data.queries import sandbox as sandbox_queries
 from data.view import View
 
 MOST_POINTS = 4000
@@ -25,7 +27,7 @@ class RolloutsParams(CommonParams):
 
 def compute(view: View, params: RolloutsParams) -> Result:
     """Tables: `steps` (a row a run and bin of steps), `totals` (a row a run), `reported` (throughput as
-    filed).
+    filed), `sandbox` (a row an environment), where a file has it `length_hist` (responses by run and bucket).
     """
     spend = compute_spend(view, params)
     filters = filters_of(params)
@@ -37,11 +39,17 @@ def compute(view: View, params: RolloutsParams) -> Result:
         "totals": totals,
         "reported": queries.reported(view, filters),
     }
+    calls = sandbox_queries.by_env(view, filters)
+    tables["sandbox"] = sandbox_table(calls)
+    buckets = sandbox_queries.lengths(view, filters)
+    if len(buckets):
+        tables["length_hist"] = buckets
     if spend.runs.empty:
         return nothing("rollouts", view, params, tables=tables)
     known = totals[totals["rollouts"].notna()]
     return result(
-        "rollouts", view, params, _answer(totals, known), headline=_figures(totals, known),
+        "rollouts", view, params, " ".join(filter(None, (_answer(totals, known), sandbox_words(calls)))),
+        headline=[*_figures(totals, known), *sandbox_figures(calls)],
         tables=tables, notices=[*_shared(spend.notices), *_notices(spend.runs, totals)],
     )  # fmt: skip
 

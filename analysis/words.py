@@ -41,8 +41,10 @@ def count(value: float) -> str:
 
 
 def percent(frac: float) -> str:
-    """Return a fraction as percent: '31 %', '0.42 %'."""
+    """Return a fraction as percent: '31 %', '0.42 %'; what is not all of it never reads as '100 %'."""
     pct = 100 * frac
+    if 99 < pct < 100:
+        return f"{min(99.9, round(pct, 1)):.1f} %"
     return f"{pct:.0f} %" if abs(pct) >= 10 or pct == 0 else f"{digits3(pct)} %"
 
 
@@ -69,3 +71,8 @@ def price_words(price: str, boundary: str) -> str:
     words = _TERMS.get(kind, kind.replace("_", " "))
     basis = {"own_tco": "owning cost"}.get(kind, "rent")
     return f"({f'{words} {tier}'.strip()} {basis}, {boundary} boundary)"
+
+
+def plural(noun: str, number: float) -> str:
+    """Return the noun with an s unless there is exactly one: '1 run', '2 runs'."""
+    return noun if number == 1 else f"{noun}s"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import plotly.graph_objects as go
 
 from analysis.result import Result
-from charts import bottleneck, gain, learning, ledger, rollouts, unit_economics, utilisation
+from charts import bottleneck, gain, learning, ledger, rollouts, sandbox, unit_economics, utilisation
 from charts.theme import Mode
 
 Draw = Callable[[Result, Mode], go.Figure]
@@ -25,6 +25,7 @@ FIGURES: dict[str, list[tuple[str, str, Draw]]] = {
         ("truncation", "Responses that hit the length limit", rollouts.truncation),
         ("staleness", "Age of the policy that made the rollouts", rollouts.staleness),
         ("dropped", "Rollouts dropped", rollouts.dropped),
+        ("sandbox", "Sandbox calls by environment", sandbox.sandbox),
     ],
     "unit_economics": [("unit_costs", "Unit costs by run", unit_economics.unit_costs)],
     "utilisation": [

@@ -7,6 +7,7 @@ from analysis.words import count, digits3, money
 
 _UNIT_WORDS = {
     "gpu_h": "GPU-hours",
+    "core_h": "core-hours",
     "gpu-h": "GPU-hours",
     "pp": "points",
     "1/s": "per second",

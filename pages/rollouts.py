@@ -4,6 +4,7 @@ import streamlit as st
 
 from charts import bottleneck as step_charts
 from charts import rollouts as rollout_charts
+from charts import sandbox as sandbox_charts
 from charts import unit_economics as unit_charts
 from pages.parts.answer import flowing
 from pages.parts.assumptions import show_how
@@ -60,6 +61,9 @@ with right:
 dropped = rollout_charts.dropped(rollouts, state.theme)
 if dropped.data:
     show_chart(dropped, key="rollouts-dropped")
+calls = sandbox_charts.sandbox(rollouts, state.theme)
+if calls.data:
+    show_chart(calls, key="rollouts-sandbox")
 
 st.subheader("What one costs", anchor=False)
 st.markdown(md_escape(flowing(costs.answer)))

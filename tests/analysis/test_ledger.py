@@ -19,7 +19,7 @@ def ledger(home: Home, **params: object) -> Result:
 
 def test_the_answer_line(home: Home) -> None:
     assert ledger(home).answer == (
-        "Campaign math cost $204 (reserved_3y neocloud rent, campaign boundary) and gained 10.0 ± 5.9 points "
+        "Campaign math cost $204 (3-year neocloud rent, campaign boundary) and gained 10.0 ± 5.9 points "
         "on MATH-500: $20.4 per point; 2.28 % of the money went to waiting and failed attempts."
     )
 
