@@ -14,7 +14,7 @@ from analysis.refpairs import METRICS, blend, pairs
 from analysis.result import Assumption, Figure, Notice, Result
 from analysis.words import digits3, listing
 from data.catalogue import Catalogue
-from data.catalogue_types import STATUS_WORDS, PriceChoice, RlRun
+from data.catalogue_types import STATUS_WORDS, PriceChoice, RlRun, price_words
 from data.errors import UserError
 from data.view import View
 from models.cost import usd_per_million_tokens, usd_per_step
@@ -256,7 +256,7 @@ def _pair_words(blended: pd.DataFrame, row: Mapping[Any, Any], params: Generatio
     kind, tier = split_price(params.price)
     words = {
         "step_time_s": "step time",
-        "usd_per_step": f"dollars a step at {kind} · {tier}",
+        "usd_per_step": f"dollars a step at {price_words(kind, tier)}",
         "tokens_per_s_per_gpu": "tokens/s a GPU",
     }
     facts = "; ".join(f"{w} {_ratio(by_metric[m])}" for m, w in words.items() if m in by_metric)

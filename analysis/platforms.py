@@ -12,7 +12,16 @@ from analysis.prices import split_price
 from analysis.result import Assumption, Figure, Notice, Result
 from analysis.words import digits3, listing, money
 from data.catalogue import Catalogue
-from data.catalogue_types import RENT_KINDS, RENT_UNITS, STATUS_WORDS, Fact, Platform, Price, PriceChoice
+from data.catalogue_types import (
+    RENT_KINDS,
+    RENT_UNITS,
+    STATUS_WORDS,
+    Fact,
+    Platform,
+    Price,
+    PriceChoice,
+    price_words,
+)
 from data.errors import UserError
 from data.view import View
 
@@ -156,7 +165,7 @@ def _others(book: Catalogue, row: Fact) -> int:
 
 
 def _price_row(book: Catalogue, platform: Platform, kind: str, tier: str) -> tuple[object, ...]:
-    field, label = f"price:{kind}.{tier}", f"{kind} · {tier}"
+    field, label = f"price:{kind}.{tier}", price_words(kind, tier)
     head = (platform.platform_id, platform.name, "Rent", field, label)
     choice = book.price(platform.platform_id, kind, tier)
     if choice is None:
@@ -260,7 +269,7 @@ def _named(frame: pd.DataFrame) -> pd.DataFrame:
 def _price_figure(book: Catalogue, platform: Platform, choice: PriceChoice | None, price: str) -> Figure:
     kind, tier = split_price(price)
     name, label = f"rent:{platform.platform_id}", f"{platform.name} rent"
-    formula = f"catalogue price {kind} · {tier}; range over the published {kind} quotes of {platform.name}"
+    formula = f"catalogue price {price_words(kind, tier)}; range over published quotes of {platform.name}"
     if choice is None:
         why = book.why_no_price(platform.platform_id, kind, tier)
         return Figure(name, label, None, "usd_per_gpu_h", formula=formula, missing=why)
@@ -312,10 +321,10 @@ def _answer(
     missing = [p.name for p in chosen if choices[p.platform_id] is None]
     tail = f" No such price is published for {listing(missing, MOST)}." if missing else ""
     if not priced:
-        return f"At {kind} · {tier} there is no published rent for any of these platforms.{tail}"
+        return f"At {price_words(kind, tier)} there is no published rent for any of these platforms.{tail}"
     ordered = sorted(priced, key=lambda pc: pc[1].usd_per_gpu_h)
     (first, low), (last, high) = ordered[0], ordered[-1]
-    head = f"At {kind} · {tier}, {first.name} rents for {money(low.usd_per_gpu_h)} {_per(low)}"
+    head = f"At {price_words(kind, tier)}, {first.name} rents for {money(low.usd_per_gpu_h)} {_per(low)}"
     if first is last:
         return f"{head} ({low.as_of or 'undated'}).{tail}"
     times = digits3(high.usd_per_gpu_h / low.usd_per_gpu_h)

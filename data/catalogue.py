@@ -105,9 +105,9 @@ class Catalogue:
             return f"{platform_id} is not in the catalogue, so it has no price."
         rows = [p for p in self._prices.values() if p.platform_id == platform_id and _is_rent(p)]
         picks = sorted({(p.kind, p.tier) for p in rows if p.tier}, key=lambda kt: t.RENT_KINDS.index(kt[0]))
-        head = f"No {kind} · {tier} price for {known.name} is published"
+        head = f"No price {t.price_words(kind, tier)} for {known.name} is published"
         if picks:
-            return f"{head}; there is {', '.join(f'{k} · {x}' for k, x in picks)}."
+            return f"{head}; there is {', '.join(t.price_words(k, x) for k, x in picks)}."
         if self.core_price(platform_id):
             return f"{head}: it is a CPU, rented by the vCPU-hour."
         return f"{head}, nor any other rent a GPU-hour."

@@ -47,6 +47,16 @@ KIND_WORDS = {
     "api_tokens": "API tokens",
 }
 
+
+def price_words(kind: str, tier: str) -> str:
+    """Return a kind and tier of price as people say them.
+
+    >>> price_words("reserved_3y", "neocloud")
+    '3-year reservation · neocloud'
+    """
+    return f"{KIND_WORDS.get(kind, kind.replace('_', ' '))} · {tier.replace('_', ' ')}"
+
+
 PlatformKind = Literal["gpu", "tpu", "cpu", "service"]
 
 

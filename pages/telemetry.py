@@ -7,6 +7,7 @@ from pages.parts.frame import show_title
 from pages.parts.notices import show_error
 from pages.parts.state import current
 
+TABS = ["Uploads", "Run details", "Templates"]
 store = current().store
 
 show_title("Telemetry")
@@ -21,7 +22,7 @@ intake.take_files(store)
 intake.show_cards(store)
 
 uploads, details, templates = st.tabs(
-    ["Uploads", "Run details", "Templates"], key="telemetry_tab", on_change="rerun"
+    TABS, default=st.session_state.get("open_tab"), key="telemetry_tab", on_change="rerun"
 )
 if uploads.open:
     with uploads:

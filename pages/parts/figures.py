@@ -32,7 +32,7 @@ def card_html(figure: Figure) -> str:
     if figure.value is None:
         reason = (figure.missing or "the data on hand does not say").rstrip(".")
         lines.append('<dd class="unknown">Not known</dd>')
-        lines.append(f"<dd>{html.escape(reason[:1].upper() + reason[1:])}.</dd>")
+        lines.append(f"<dd>{html.escape(_sentence(reason))}.</dd>")
         return f"<div>{''.join(lines)}</div>"
     number, unit = split_unit(figure.value, figure.unit)
     unit = unit or unit_tail(figure.unit)
@@ -46,6 +46,11 @@ def card_html(figure: Figure) -> str:
     if note:
         lines.append(f"<dd>{html.escape(note)}</dd>")
     return f"<div>{''.join(lines)}</div>"
+
+
+def _sentence(text: str) -> str:
+    """Start with a capital, unless the first word is a name such as grpo-a."""
+    return text[:1].upper() + text[1:] if text.split(" ")[0].isalpha() else text
 
 
 def _tip(figure: Figure) -> str:

@@ -31,8 +31,19 @@ def show_head(
     """Draw the head of a page; the first result carries the answer, all go into a shared report."""
     show_title(title, results, synthetic=any(is_synthetic(r) for r in results), lead=lead)
     show_answer(results[0])
+    _offer_details(results[0])
     show_figures(results[0], figures)
     show_warnings(results[0])
+
+
+def _offer_details(result: Result) -> None:
+    """Offer the click that supplies dollars when a dollar figure is missing."""
+    lacking = any(f.value is None and f.unit.lower().startswith("usd") for f in result.headline)
+    if lacking and st.button(
+        "Fill in run details", key=f"fill_{result.analysis}", icon=":material/edit_note:"
+    ):
+        st.session_state["open_tab"] = "Run details"
+        st.switch_page("telemetry.py")
 
 
 def show_title(

@@ -69,6 +69,8 @@ def prepare(ledger: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     out["warnings"] = [[f"{n} to read"] if n else [] for n in out["warnings"]]
     out["status"] = [[s] for s in out["status"]]
     if "synthetic" in out.columns:
+        if not out["synthetic"].any():
+            return out.drop(columns=[c for c in (*HIDDEN, "synthetic") if c in out.columns])
         out["synthetic"] = [["synthetic"] if made_up else [] for made_up in out["synthetic"]]
     return out.drop(columns=[c for c in HIDDEN if c in out.columns])
 

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from analysis.params import DEFAULT_PRICE, CommonParams
 from charts import theme as chart_theme
 from data.catalogue import Catalogue
-from data.catalogue_types import KIND_WORDS
+from data.catalogue_types import price_words
 from data.queries import frame as frame_queries
 from data.version import APP_VERSION
 from data.view import View
@@ -124,7 +124,7 @@ def _price_picker(choices: Known, catalogue: Catalogue) -> str:
         st.selectbox(
             "Price (kind · tier)",
             choices.prices,
-            format_func=price_words,
+            format_func=lambda price: price_words(*price.split(".", 1)),
             key="price",
             on_change=state.settle,
             args=("price",),
@@ -138,18 +138,9 @@ def _price_picker(choices: Known, catalogue: Catalogue) -> str:
     elif price == DEFAULT_PRICE and "price" in st.query_params:
         del st.query_params["price"]
     seen["price"] = st.query_params.get_all("price")
-    st.caption(price_line(catalogue, price, choices.platforms))
+    if choices.platforms:
+        st.caption(price_line(catalogue, price, choices.platforms))
     return price
-
-
-def price_words(price: str) -> str:
-    """Return a price id as people say it.
-
-    >>> price_words("reserved_3y.neocloud")
-    '3-year reservation · neocloud'
-    """
-    kind, _, tier = price.partition(".")
-    return f"{KIND_WORDS.get(kind, kind.replace('_', ' '))} · {tier.replace('_', ' ')}"
 
 
 def _run_picker(choices: Known, theme: state.Theme) -> list[str]:
@@ -216,6 +207,4 @@ def price_line(catalogue: Catalogue, price: str, platforms: list[str]) -> str:
         choice = catalogue.price(platform, kind, tier)
         shown = f"${choice.usd_per_gpu_h:.2f}" if choice else "not quoted"
         parts.append(f"{names.get(platform, platform)} {shown}".replace(" ", "\u00a0"))
-    if not parts:
-        return "per GPU-hour"
     return state.escape(f"{' · '.join(parts)} per\u00a0GPU-hour")

@@ -23,8 +23,9 @@ def show_templates() -> None:
 
 
 def _head(template: Template) -> None:
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.markdown(f"**{md_escape(template.title)}** {md_escape(template.what)}", width="stretch")
+    words, button = st.columns([5, 1], vertical_alignment="center")
+    words.markdown(f"**{md_escape(template.title)}**  \n{md_escape(template.what.replace('*', ''))}")
+    with button:
         st.download_button(
             "Template",
             template_csv(template.name),
@@ -33,6 +34,7 @@ def _head(template: Template) -> None:
             key=f"download_{template.name}",
             icon=":material/download:",
             on_click="ignore",
+            width="stretch",
         )
 
 

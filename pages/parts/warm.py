@@ -1,6 +1,9 @@
 """Work that the first visitor would wait for, done right after the start."""
 
 import importlib
+import time
+
+from streamlit import runtime
 
 from analysis.params import CommonParams
 from data.errors import UserError
@@ -8,6 +11,7 @@ from data.store import Store
 from pages.parts.compute import answer_in
 
 MODULES = ("charts.ledger", "pages.parts.ledgertable", "pages.parts.share", "plotly.io")
+WAITS = 100
 QUESTIONS = ("ledger", "bottleneck", "rollouts", "unit_economics", "utilisation", "gain", "learning")
 
 
@@ -15,6 +19,10 @@ def warm(store: Store) -> None:
     """Import what pages draw with and answer each page's first question with the default parameters."""
     for name in MODULES:
         importlib.import_module(name)
+    for _ in range(WAITS):
+        if runtime.exists():
+            break
+        time.sleep(0.1)
     for question in QUESTIONS:
         try:
             with store.view() as view:

@@ -138,6 +138,7 @@ _VALUES = {
     "rung": {"paid": "Paid", "allocated": "Allocated", "active": "Active", "effective": "Effective"},
     "verdict": {"cannot_tell": "cannot tell", "refused": "not comparable"},
 }
+_PLAIN_IDS = {"basis", "n_source", "method", "check_name", "tier", "parameter", "throughput_basis"}
 _VALUES["measure"] = {
     **{m: MEASURES[m].label for m in MEASURES},
     "mem_bytes": "Memory used",
@@ -153,12 +154,15 @@ _VALUES["applies_to_phase"] = _VALUES["phase"]
 
 def value_label(column: str, value: object) -> object:
     """Return what a cell shows for a value that has words: 'one step off' for one_step_off."""
-    return _VALUES.get(column, {}).get(value, value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    plain = value.replace("_", " ") if column in _PLAIN_IDS else value
+    return _VALUES.get(column, {}).get(value, plain)
 
 
 def has_value_labels(column: str) -> bool:
     """Whether the values of a column are ids that have words."""
-    return column in _VALUES
+    return column in _VALUES or column in _PLAIN_IDS
 
 
 def status_label(status: str) -> str:

@@ -57,7 +57,7 @@ def test_bars_are_scaled_to_the_best(full: Home) -> None:
 def test_a_missing_price_is_said_and_not_replaced(full: Home) -> None:
     result = compute(full.view(), PlatformsParams(price="on_demand.neocloud"))
     figure = result.figure("rent:vera-rubin-nvl72")
-    assert figure.value is None and figure.missing and "reserved_3y · neocloud" in figure.missing
+    assert figure.value is None and figure.missing and "3-year reservation · neocloud" in figure.missing
     assert [w.where for w in result.warnings if w.code == "price_missing"] == [
         "gb300-nvl72",
         "vera-rubin-nvl72",
@@ -99,7 +99,7 @@ def test_cpus_get_their_own_rows(full: Home) -> None:
 
 def test_the_answer_names_prices_and_ratios(full: Home) -> None:
     answer = compute(full.view(), PlatformsParams(compare=("h100-sxm", "vera-rubin-nvl72"))).answer
-    assert answer.startswith("At reserved_3y · neocloud, H100 SXM rents for $2.00 a GPU-hour")
+    assert answer.startswith("At 3-year reservation · neocloud, H100 SXM rents for $2.00 a GPU-hour")
     assert "$8.50 (4.25 times)" in answer and "4.04 times the dense BF16 rate" in answer
 
 

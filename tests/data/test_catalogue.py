@@ -194,7 +194,7 @@ def test_the_range_spans_the_quotes_of_the_same_kind(book: Catalogue) -> None:
 def test_a_price_that_does_not_exist_is_not_replaced(book: Catalogue) -> None:
     assert book.price("gb300-nvl72", "on_demand", "neocloud") is None
     why = book.why_no_price("gb300-nvl72", "on_demand", "neocloud")
-    assert "GB300" in why and "reserved_3y · neocloud" in why and "on_demand · hyperscaler" in why
+    assert "GB300" in why and "3-year reservation · neocloud" in why and "on demand · hyperscaler" in why
     assert book.price("vera-rubin-nvl72", "on_demand", "neocloud") is None
     assert book.price("no-such", "on_demand", "neocloud") is None
     assert "no-such" in book.why_no_price("no-such", "on_demand", "neocloud")
