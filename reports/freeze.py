@@ -1,10 +1,12 @@
 """Freezing: results and their figures become one content-hashed document that nothing can change any more."""
 
 import json
+import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,7 @@ from reports.redact import Redaction, hide_amounts, hide_dollars, names_in, repl
 if TYPE_CHECKING:
     from data.store import Store
 
+LOG = logging.getLogger(__name__)
 SCHEMA = 1
 SYNTHETIC_CODES = frozenset({"synthetic", "synthetic_data", "synthetic_example"})
 DrawFigures = Callable[[Result], Sequence[FrozenFigure]]
@@ -110,17 +113,37 @@ def folder(home: Path) -> Path:
 
 
 def save(report: FrozenReport, home: Path, render: Callable[[FrozenReport], str]) -> Path:
-    """Write `<hash>.json` and `<hash>.html`, each whole or not at all; return the HTML path.
+    """Write `<hash>.json`, `<hash>.html` and its SHA-256, each whole or not at all; return the HTML path.
 
-    Content that was frozen before keeps its first bytes: an open link never changes.
+    Content that was frozen before keeps its first bytes: an open link never changes. A page that was tampered
+    with is written anew.
     """
     place = folder(home)
     place.mkdir(parents=True, exist_ok=True)
     page = place / f"{report.hash}.html"
-    if not page.exists():
+    if read_page(home, report.hash) is None:
+        text = render(report)
         _write(place / f"{report.hash}.json", report.to_json())
-        _write(page, render(report))
+        _write(_checksum(page), sha256(text.encode()).hexdigest())
+        _write(page, text)
     return page
+
+
+def read_page(home: Path, report_hash: str) -> str | None:
+    """Return the page of a report, None when it is gone or no longer the bytes that were written."""
+    page = folder(home) / f"{report_hash}.html"
+    try:
+        raw, wanted = page.read_bytes(), _checksum(page).read_text(encoding="ascii")
+    except (FileNotFoundError, UnicodeDecodeError):
+        return None
+    if sha256(raw).hexdigest() != wanted.strip():
+        LOG.error("the page of report %s was changed after it was frozen: it is not served", report_hash[:12])
+        return None
+    return raw.decode()
+
+
+def _checksum(page: Path) -> Path:
+    return page.with_suffix(".html.sha256")
 
 
 def load(home: Path, report_hash: str) -> FrozenReport:

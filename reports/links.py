@@ -136,12 +136,16 @@ class LinkBook:
         if link is None or link.state(moment) != "open":
             return None
         if count:
-            with self._workspace.connect() as db:
-                db.execute(
-                    "UPDATE links SET opened = opened + 1, last_opened_at = ? WHERE id = ?",
-                    (_text(moment), link.id),
-                )
+            self.count(link, moment)
         return link
+
+    def count(self, link: Link, now: datetime | None = None) -> None:
+        """Count an opening."""
+        with self._workspace.connect() as db:
+            db.execute(
+                "UPDATE links SET opened = opened + 1, last_opened_at = ? WHERE id = ?",
+                (_text(now or datetime.now(UTC)), link.id),
+            )
 
     def all(self) -> list[Link]:
         """Return every link, newest first."""

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from reports.freeze import folder
+from reports.freeze import read_page
 from reports.html import CSP_CLOSED, TEMPLATES, policy_of, with_link_note
 from reports.links import LinkBook
 from reports.middleware import SecurityHeaders
@@ -49,14 +49,14 @@ def report_routes(home: Callable[[], Path]) -> list[BaseRoute]:
 
 
 def find_page(home: Path, token: str, *, count: bool = True) -> str | None:
-    """Return the frozen page of an open link, None for any other token or when its file is gone."""
-    link = book(home).open(token, count=count)
-    if link is None:
+    """Return the frozen page of an open link, None for another token or a file that is gone or changed."""
+    link = book(home).open(token, count=False)
+    page = read_page(home, link.report_hash) if link else None
+    if link is None or page is None:
         return None
-    path = folder(home) / f"{link.report_hash}.html"
-    if not path.is_file():
-        return None
-    return with_link_note(path.read_text(encoding="utf-8"), link.expires_at)
+    if count:
+        book(home).count(link)
+    return with_link_note(page, link.expires_at)
 
 
 def links_only_app(home: Path) -> Starlette:

@@ -71,7 +71,7 @@ def test_page_says_what_a_reader_must_know(report):
     text = " ".join(Page(render(report)).text.split())
     for part in (
         "$41.2k",
-        "$30.0k – $52.0k (range of published quotes)",
+        "$30.0k – $52.0k (published quotes)",
         "campaign boundary",
         "± 1.80 points (95 % interval)",
         "No step times. Load a step log.",

@@ -90,3 +90,24 @@ def test_the_page_is_the_frozen_file_whatever_happened_since(site, home, new):
     before = ask("GET", site + new.path).text
     (folder(home) / f"{sample_report().hash}.json").unlink()
     assert ask("GET", site + new.path).text == before
+
+
+def test_a_changed_or_lost_page_is_not_served_and_not_counted(tmp_path):
+    page = save(sample_report(), tmp_path, render)
+    book = LinkBook(tmp_path)
+    link = book.create(sample_report().hash, "t")
+    whole = page.read_bytes()
+    with served(links_only_app(tmp_path)) as address:
+        for spoil in (
+            lambda: page.write_bytes(whole.replace(b"</body>", b"<p>Buy now</p></body>")),
+            page.unlink,
+        ):
+            spoil()
+            assert ask("GET", address + link.path).status_code == 404
+            assert book.all()[0].opens == 0
+            assert save(sample_report(), tmp_path, render).read_bytes() == whole
+        page.with_suffix(".html.sha256").unlink()
+        assert ask("GET", address + link.path).status_code == 404
+        save(sample_report(), tmp_path, render)
+        assert ask("GET", address + link.path).status_code == 200
+        assert book.all()[0].opens == 1
