@@ -262,9 +262,23 @@ def _serve(options: argparse.Namespace) -> int:
         port,
     ]
     os.chdir(ROOT)
+    _check_address(host)
     os.environ["IPD_HOME"] = str(home)
     sys.stdout.flush()
     return os.execv(sys.executable, [sys.executable, *command])  # noqa: S606 - our own interpreter
+
+
+def _check_address(host: str) -> None:
+    """Refuse before Streamlit prints an address or opens a socket; the app checks again when it starts."""
+    from reports.links import is_loopback
+    from reports.middleware import check_address, open_to_all
+
+    if is_loopback(host):
+        return
+    from streamlit.runtime.secrets import secrets_singleton
+
+    signs_in = secrets_singleton.load_if_toml_exists() and "auth" in secrets_singleton
+    check_address(host, open_to_all(signs_in))
 
 
 def _serve_links(home: Path, host: str, port: int) -> int:

@@ -242,3 +242,13 @@ def test_an_unclear_format_lists_the_candidates_and_how_to_name_one(place):
     done = cli("facts", path, "--format", "ipd_steps_csv", home=place / "unclear-home")
     assert done.returncode == 0
     assert "steps_count = 2" in done.stdout
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
+def test_an_open_address_is_refused_before_anything_listens(place, host):
+    done = cli("serve", "--host", host, "--port", "8599", home=place / "refused-home")
+    assert done.returncode == 1
+    assert "listens on this machine only" in done.stderr
+    assert done.stdout == ""
+    assert "URL" not in done.stderr and "Traceback" not in done.stderr
+    assert not (place / "refused-home").exists()
