@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.parts import example, logo, sidebar, signin, state
+from pages.parts import example, home_notices, logo, sidebar, signin, state
 from pages.parts.urlcheck import UrlNotice, quote
 
 ROOT = state.ROOT / "pages"
@@ -94,5 +94,6 @@ state.publish(state.PageState(store=store, common=common, theme=theme))
 with foot:
     example.remove_note(store)
 state.open_banner()
+home_notices.show(store)
 page.run()
 leftovers()

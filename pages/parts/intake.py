@@ -71,14 +71,15 @@ def _card(item: uploader.Landed) -> Card:
     if item.receipt is None:
         return Card(item.id, item.name, error=item.error, head=item.head)
     again = item.receipt.get("duplicate_of") is not None
-    return Card(item.id, item.name, upload_id=str(item.receipt["upload_id"]), again=again)
+    note = str(item.receipt["warnings"][-1]) if again else ""
+    return Card(item.id, item.name, upload_id=str(item.receipt["upload_id"]), again=again, note=note)
 
 
 def show_cards(store: Store) -> None:
     """Draw the cards of this session, newest first, each with what its runs still need for dollars."""
     for card in list(actions.cards()):
         if card.upload_id is not None:
-            show_card(store, card.upload_id, key=card.id, closable=True, again=card.again)
+            show_card(store, card.upload_id, key=card.id, closable=True, again=card.note)
             _still_needed(store, card)
         elif card.error is not None:
             picked = show_failure(card.name, card.error, card.head, key=card.id)

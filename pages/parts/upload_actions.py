@@ -44,6 +44,7 @@ class Card:
     error: dict[str, Any] | None = None
     head: str = ""
     again: bool = False
+    note: str = ""
 
 
 def cards() -> list[Card]:
@@ -87,7 +88,9 @@ def load(store: Store, card_id: str, stream: Any, name: str, choices: Choices) -
             receipt = ingest_file(store, stream, name, choices, progress)
         except UserError as error:
             return Card(card_id, name, error=error_dict(error))
-    return Card(card_id, name, upload_id=receipt.upload_id, again=receipt.duplicate_of is not None)
+    again = receipt.duplicate_of is not None
+    note = receipt.warnings[-1] if again else ""
+    return Card(card_id, name, upload_id=receipt.upload_id, again=again, note=note)
 
 
 def undo(store: Store, upload_id: str, name: str) -> None:

@@ -17,8 +17,8 @@ from reports.uploads import original_url
 ASIDE_LIMIT = 500
 
 
-def show_card(store: Store, upload_id: str, *, key: str, closable: bool = False, again: bool = False) -> None:
-    """Draw the card of an upload; `again`: its bytes were in the home already."""
+def show_card(store: Store, upload_id: str, *, key: str, closable: bool = False, again: str = "") -> None:
+    """Draw the card of an upload; `again`: its bytes were in the home already, and what that means."""
     with store.view() as view:
         found = queries.receipt_and_choices(view, upload_id)
         aside = queries.set_aside(view, upload_id, ASIDE_LIMIT)
@@ -29,7 +29,7 @@ def show_card(store: Store, upload_id: str, *, key: str, closable: bool = False,
     with st.container(border=True, key=f"card_{key}"):
         _head(receipt, choices, key, closable)
         if again:
-            st.info("The home held these bytes already: nothing was stored twice.")
+            st.info(md_escape(again))
         st.markdown(_books(receipt))
         _found(receipt)
         _checks(receipt)
@@ -110,7 +110,8 @@ def _found(receipt: Receipt) -> None:
     if count:
         parts.append(f"steps {receipt.steps['first']:,} to {receipt.steps['last']:,} ({count:,})")
     if receipt.timezone:
-        parts.append(f"stamps read in {md_escape(receipt.timezone)}")
+        assumed = ", which is assumed" if receipt.timezone_assumed else ""
+        parts.append(f"stamps read in {md_escape(receipt.timezone)}{assumed}")
     if parts:
         st.markdown(" · ".join(parts))
 
