@@ -121,7 +121,7 @@ def _notices(runs: pd.DataFrame, times: pd.DataFrame, raw: pd.DataFrame, flags: 
     timed, phased = set(times["run"]), set(raw["run"])
     for run in runs["run"]:
         if run not in timed:
-            text = f"{run} has no step times, so its money is outside_steps: nothing says what it was doing."
+            text = f"{run} has no step times: nothing says where its time and its money went."
             out.append(Notice("no_step_times", text, run))
         elif run not in phased:
             text = f"{run} logs no phases, so its steps are unattributed: log timers such as timing_s/gen."

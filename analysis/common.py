@@ -8,12 +8,17 @@ import pandas as pd
 from analysis.formulas import FORMULAS, FORMULAS_VERSION
 from analysis.params import CommonParams
 from analysis.result import Assumption, Figure, Notice, Result
+from data.queries.known import has_uploads
 from data.version import APP_VERSION
 from data.view import View
 
 EMPTY = (
     "Nothing is loaded yet: load the bundled example, or drop a training log on the Telemetry page, to see "
     "what a run cost and what it bought."
+)
+NO_RUNS = (
+    "Files are loaded, but none of them names a run: upload a training log, or say which run held the GPUs "
+    "that were sampled."
 )
 NO_MATCH = "No run matches the chosen runs and platforms: clear a filter in the sidebar."
 
@@ -60,7 +65,9 @@ def result(
     notices: Iterable[Notice] = (),
     prices: pd.DataFrame | None = None,
 ) -> Result:
-    """Put an answer together; `prices` is a frame with a `price_id` column."""
+    """Put an answer together; `prices` is a frame with a `price_id` column. That data is made up is said
+    first.
+    """
     ids = prices["price_id"].dropna().astype(str).unique() if prices is not None else ()
     return Result(
         analysis=question,
@@ -69,7 +76,7 @@ def result(
         headline=tuple(headline),
         tables=dict(tables or {}),
         assumptions=tuple(dict.fromkeys(assumptions)),
-        warnings=tuple(dict.fromkeys(notices)),
+        warnings=tuple(sorted(dict.fromkeys(notices), key=lambda notice: notice.code != "synthetic")),
         versions=versions(view, ids),
     )
 
@@ -84,6 +91,8 @@ def nothing(
     """The answer when no run is left: an empty home or filters that match nothing, with empty tables."""
     bare = {name: pd.DataFrame(columns=names) for name, names in (columns or {}).items()}
     bare |= tables or {}
-    filtered = bool(params.runs or params.platforms)
-    code, text = ("no_match", NO_MATCH) if filtered else ("empty_home", EMPTY)
+    if params.runs or params.platforms:
+        code, text = "no_match", NO_MATCH
+    else:
+        code, text = ("no_runs", NO_RUNS) if has_uploads(view) else ("empty_home", EMPTY)
     return result(question, view, params, text, tables=bare, notices=[Notice(code, text)])

@@ -60,7 +60,7 @@ def compute(view: View, params: GainParams) -> Result:
         *gain_notices(row, note, _without_start(spend, table)),
     ]
     return result(
-        "gain", view, params, sentence(params, subject, row, point[0], None), headline=headline,
+        "gain", view, params, sentence(params, subject, row, point[0], None, bool(note)), headline=headline,
         tables={"gains": table, "verdicts": _verdicts(table)}, assumptions=[*spend.assumptions,
         *evals.assumptions],
         notices=[*notices, *_best_of(params, table)], prices=spend.allocations,

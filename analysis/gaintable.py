@@ -66,7 +66,8 @@ def lineage_sums(spend: Spend) -> dict[str, Row]:
         groups.setdefault(row["run"], []).append(row)
     out: dict[str, Row] = {}
     for run, attempts in groups.items():
-        survived = any(number(a["steps_kept"]) > 0 for a in attempts)
+        logged = any(number(a["steps"]) > 0 for a in attempts)
+        survived = not logged or any(number(a["steps_kept"]) > 0 for a in attempts)
         suffix = "_kept" if survived else ""
         sums: Row = {}
         for name in COUNTS:

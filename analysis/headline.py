@@ -11,7 +11,7 @@ from analysis.pairs import CANNOT_TELL, NOT_DISTINGUISHABLE, Floats, Gains
 from analysis.params import CommonParams
 from analysis.result import Figure, Notice
 from analysis.spend import NO_BOOKED, Spend
-from analysis.words import money, percent, plus_minus, price_words
+from analysis.words import money, percent, plural, plus_minus, price_words
 from models.draws import money_draws
 from models.stats import ratio_by_draws
 
@@ -72,7 +72,8 @@ def why_no_usd(spend: Spend, runs: pd.DataFrame) -> str:
     platforms = set(mine.loc[mine["usd_per_h"].isna(), "platform"].dropna())
     for notice in spend.notices:
         if notice.code == "cost_unknown" and notice.where in lacking:
-            return notice.text
+            more = len(lacking) - 1
+            return notice.text + (f" {more} more {plural('run', more)} without cost." if more else "")
         elsewhere = notice.where == "allocations" or notice.where.startswith("price_id")
         if notice.code == "price_missing" and (notice.where in platforms or elsewhere):
             return notice.text
@@ -128,7 +129,7 @@ def usd_per_point(
     be 0.
     """
     if row is None or row.get("gain") is None or pd.isna(row["gain"]):
-        return None, None, None, str(row["reason"]) if row else "no evaluation"
+        return None, None, None, str(row["reason"]) if row else NO_BASELINE
     if row["verdict"] == "worse":
         return None, None, None, "the score fell, so no point was bought"
     if row["verdict"] == CANNOT_TELL or draws is None:
@@ -182,7 +183,7 @@ def figures(
 def _gain_figure(row: dict[str, Any] | None) -> Figure:
     if row is None or row.get("gain") is None or pd.isna(row["gain"]):
         reason = str(row["reason"]) if row is not None and row["reason"] else NO_BASELINE
-        return figure("gain", None, missing=reason)
+        return figure("gain", None, missing=reason, interval="ci95")
     return figure(
         "gain",
         row["gain"],
@@ -201,13 +202,17 @@ def sentence(
     row: dict[str, Any] | None,
     point: float | None,
     waste_frac: float | None,
+    picked: bool = False,
 ) -> str:
-    """The answer line."""
-    head = f"{spent.subject} has no dollar figure yet"
+    """The answer line; `picked`: the gain is that of the best of several runs."""
+    several = not spent.campaign and len(spent.runs) > 1
+    head = f"{spent.subject} {'have' if several else 'has'} no dollar figure yet"
     if spent.usd is not None:
         least = "at least " if spent.at_least else ""
         head = f"{spent.subject} cost {least}{money(spent.usd)} {price_words(params.price, params.boundary)}"
-    text = f"{head} and {_gain_words(row)}"
+    text = f"{head} and {_gain_words(row, 'they' if several else 'it')}"
+    if picked:
+        text += f" in its best run, {row['run'] if row else ''}"
     if point is not None:
         text += f": {money(point)} per point"
     if spent.usd is None:
@@ -219,10 +224,10 @@ def sentence(
     return text + "."
 
 
-def _gain_words(row: dict[str, Any] | None) -> str:
+def _gain_words(row: dict[str, Any] | None, who: str) -> str:
     if row is None or row.get("gain") is None or pd.isna(row["gain"]):
         reason = str(row["reason"]) if row is not None and row["reason"] else NO_BASELINE
-        return f"what it gained is not known: {reason.rstrip('.')}"
+        return f"what {who} gained is not known: {reason.rstrip('.')}"
     where = f"on {row['benchmark']}"
     if row["before_label"] != "start":
         where += " since the first logged evaluation"

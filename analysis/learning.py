@@ -91,7 +91,8 @@ def _figures(params: LearningParams, drawn: pd.DataFrame) -> list[Figure]:
             unit="frac" if fraction else "score units", low=best["low"], high=best["high"],
             interval="ci95", n=int(best["n"]) if pd.notna(best["n"]) else None,
         ),
-        figure("spent_by_then", best["x"], label=f"{label} spent for it", unit=unit,
+        figure("spent_by_then", best["x"], label=f"{label} spent for it", unit=unit, low=best["x_low"],
+        high=best["x_high"], interval="quote_range" if params.x == "usd" else "exact",
         boundary=params.boundary),
     ]  # fmt: skip
 
@@ -110,10 +111,13 @@ def _answer(params: LearningParams, spend: Spend, drawn: pd.DataFrame, points: p
     if best["kind"] == "fraction":
         score = percent(best["score"])
         if pd.notna(best["low"]):
-            span = f" (95 % {percent(best['low'])} to {percent(best['high'])})"
+            span = f" (95 % interval {percent(best['low'])} to {percent(best['high'])})"
     spent, basis = f"{count(best['x'])} {X_WORDS[params.x]}", ""
     if params.x == "usd":
         spent, basis = money(best["x"]), f" {price_words(params.price, params.boundary)}"
+    clocks = dict(zip(spend.runs["run"], spend.runs["clock"].fillna(False), strict=True))
+    if params.x in ("usd", "gpu_hours", "hours") and not clocks[best["run"]] and best["x"] > 0:
+        spent = f"at least {spent}"
     others = [str(r) for r in drawn["run"].unique() if r != best["run"]]
     tail = f"; {listing(others)} {'is' if len(others) == 1 else 'are'} drawn beside it" if others else ""
     return f"{best['run']} reached {score}{span} on {best['benchmark']} for {spent}{basis}{tail}."

@@ -85,7 +85,7 @@ def compute(view: View, params: LedgerParams) -> Result:
     ledger = _ledger(spend, rows, phases, evals, points, notices)
     waste = _waste_frac(spend, costs, subject, params.boundary)
     return result(
-        "ledger", view, params, sentence(params, subject, row, point[0], waste),
+        "ledger", view, params, sentence(params, subject, row, point[0], waste, bool(note)),
         headline=figures(params, subject, row, point),
         tables={
             "ledger": ledger, "phases": phases, "scores": points[points["x"].notna()].reset_index(drop=True),

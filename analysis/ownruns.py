@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.prices import attach_prices
 from analysis.result import Assumption, Notice
-from analysis.spend import filters_of
+from analysis.spend import filters_of, synthetic_notice
 from data.catalogue import Catalogue
 from data.queries import generations as queries
 from data.queries import spend as spend_queries
@@ -72,6 +72,7 @@ def own_runs(view: View, params: "GenerationsParams", book: Catalogue) -> OwnRun
     table = table.astype({"n_gpus": "Int64", "steps": "int64"})
     kept = set(table["run"])
     used = tuple(a for a in priced.assumptions) if kept else ()
+    notices += synthetic_notice(str(r) for r in table.loc[table["synthetic"].astype(bool), "run"])
     return OwnRuns(table, used, (*(priced.notices if kept else ()), *notices))
 
 

@@ -5,6 +5,7 @@ evaluations and booked cost rows. All dollars derive from allocations; a run wit
 dollars, and says so.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pandas as pd
@@ -253,8 +254,13 @@ def _notices(rows: tuple[Row, ...], tries: dict[tuple[str, int], Row], runs: lis
             "times), so none of it counts as surviving."
         )
         out.append(Notice("lineage_unknown", words, run))
-    made_up = [row["run"] for row in runs if row["synthetic"]]
-    if made_up:
-        words = f"{listing(made_up)} {'is' if len(made_up) == 1 else 'are'} synthetic example data."
-        out.append(Notice("synthetic", words, "; ".join(made_up)))
-    return out
+    return [*out, *synthetic_notice(row["run"] for row in runs if row["synthetic"])]
+
+
+def synthetic_notice(runs: Iterable[str]) -> list[Notice]:
+    """The notice that these runs are made up; none without runs."""
+    made_up = list(runs)
+    if not made_up:
+        return []
+    words = f"{listing(made_up)} {'is' if len(made_up) == 1 else 'are'} synthetic example data."
+    return [Notice("synthetic", words, "; ".join(made_up))]

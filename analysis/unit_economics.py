@@ -8,7 +8,7 @@ from analysis.common import figure, nothing, result
 from analysis.formulas import FORMULAS
 from analysis.frames import records, table
 from analysis.gaintable import lineage_sums
-from analysis.headline import choose_subject
+from analysis.headline import Money, choose_subject
 from analysis.params import CommonParams
 from analysis.result import Figure, Notice, Result
 from analysis.spend import Spend, compute_spend, filters_of
@@ -51,7 +51,7 @@ def compute(view: View, params: UnitEconomicsParams) -> Result:
     mine = units[units["run"].isin(subject.runs)]
     total = _together(mine)
     return result(
-        "unit_economics", view, params, _answer(params, subject.subject, total),
+        "unit_economics", view, params, _answer(params, subject, total),
         headline=_figures(params, total), tables={"units": units, "bars": _bars(units)},
         assumptions=spend.assumptions, notices=[*spend.notices, *_notices(units)], prices=spend.allocations,
     )  # fmt: skip
@@ -181,12 +181,13 @@ def _notices(units: pd.DataFrame) -> list[Notice]:
     return out
 
 
-def _answer(params: CommonParams, subject: str, row: dict[str, Any]) -> str:
-    subject = subject[0].lower() + subject[1:]
+def _answer(params: CommonParams, spent: Money, row: dict[str, Any]) -> str:
+    subject = spent.subject[0].lower() + spent.subject[1:]
     per = row.get("usd_per_rollout")
     if per is None or pd.isna(per):
         return f"What a rollout of {subject} cost is not known: spend or the number of rollouts is missing."
-    text = f"A rollout of {subject} cost {money(per)} {price_words(params.price, params.boundary)}"
+    least = "at least " if spent.at_least else ""
+    text = f"A rollout of {subject} cost {least}{money(per)} {price_words(params.price, params.boundary)}"
     good, useful = row.get("usd_per_correct"), row.get("usd_per_informative")
     if good is not None and pd.notna(good):
         text += f", a verified-correct one {money(good)}"

@@ -10,7 +10,7 @@ from analysis.measures import MEASURES
 from analysis.params import CommonParams
 from analysis.result import Figure, Notice, Result
 from analysis.spend import Spend, compute_spend, filters_of
-from analysis.words import count, percent
+from analysis.words import count, percent, plural
 from data.queries import utilisation as queries
 from data.view import View
 
@@ -57,8 +57,8 @@ def compute(view: View, params: UtilisationParams) -> Result:
         return nothing("utilisation", view, params, tables=tables)
     total = _total(gpus)
     return result(
-        "utilisation", view, params, _answer(params, total, found), headline=_figures(params, total, found,
-        spend),
+        "utilisation", view, params, _answer(params, total, found, _against(total, spend)),
+        headline=_figures(params, total, found, spend),
         tables=tables, assumptions=spend.assumptions, notices=_notices(params, spend, total, found, gpus),
         prices=spend.allocations,
     )  # fmt: skip
@@ -121,9 +121,7 @@ def _figures(
     got: dict[str, Any] = total or {}
     n = int(got["gpus"]) if total else None
     power = _power(found)
-    allocated = spend.runs["gpu_hours_billed"].sum(skipna=False) if len(spend.runs) else None
-    sampled = got.get("known_h")
-    against = sampled / allocated if sampled and allocated and allocated > 0 else None
+    against = _against(total, spend)
     return [
         figure(
             "utilisation", got.get("value"), label=f"{label}, weighted by time", low=got.get("low"),
@@ -158,13 +156,15 @@ def _notices(
 ) -> list[Notice]:
     out = [n for n in spend.notices if n.code in ("synthetic", "price_missing", "time_lower_bound")]
     if total is None:
-        return [*out, Notice("measure_missing", f"{_no_measure(params, found)}.", params.measure)]
+        words = _no_measure(params, found)
+        return [*out, Notice("measure_missing", f"{words[0].upper()}{words[1:]}.", params.measure)]
     if total["coverage"] < LOW_COVERAGE:
         text = f"Only {percent(total['coverage'])} of the time has a sample: read the bounds, not the mean."
         out.append(Notice("coverage_low", text, params.measure))
     loose = gpus[gpus["run"].isna()]
     if len(loose):
-        text = f"{len(loose)} GPUs belong to no run, so they have no dollars: name the run of their file."
+        who = "1 GPU belongs" if len(loose) == 1 else f"{len(loose)} GPUs belong"
+        text = f"{who} to no run, so without dollars: name the run of the file."
         out.append(Notice("gpus_without_run", text, str(loose["host"].iloc[0])))
     out.append(
         Notice(
@@ -179,14 +179,24 @@ def _line(measure: str) -> str:
     return f"it proves that {known.proves}; it does not prove {known.not_proves}"
 
 
-def _answer(params: UtilisationParams, total: dict[str, float] | None, found: pd.DataFrame) -> str:
+def _against(total: dict[str, float] | None, spend: Spend) -> float | None:
+    """Sampled GPU-hours over allocated ones; None when either is not known."""
+    allocated = float(spend.runs["gpu_hours_billed"].sum(skipna=False)) if len(spend.runs) else 0.0
+    return total["known_h"] / allocated if total and allocated > 0 else None
+
+
+def _answer(
+    params: UtilisationParams, total: dict[str, float] | None, found: pd.DataFrame, against: float | None
+) -> str:
     if total is None:
         text = _no_measure(params, found)
         return text[0].upper() + text[1:] + "."
     label = MEASURES[params.measure].label
-    gpus = count(total["gpus"])
-    text = f"{label} was {percent(total['value'])}, weighted by time over {gpus} GPUs"
-    text += f" with {percent(total['coverage'])} of their time sampled"
+    gpus = f"{count(total['gpus'])} {plural('GPU', total['gpus'])}"
+    text = f"{label} was {percent(total['value'])}, weighted by time over {gpus}"
+    text += f" with {percent(total['coverage'])} of the time between first and last sample known"
     if total["coverage"] < 0.995:
         text += f" ({percent(total['low'])} to {percent(total['high'])} whatever the rest was)"
+    if against is not None and against < LOW_COVERAGE:
+        text += f"; the samples cover {percent(against)} of the allocated GPU-hours"
     return f"{text}; it does not prove {MEASURES[params.measure].not_proves}."

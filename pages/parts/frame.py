@@ -13,7 +13,7 @@ from pages.parts.notices import show_warnings
 from pages.parts.share import share_bar
 from pages.parts.state import current
 
-NOTHING = {"empty_home", "no_match"}
+NOTHING = {"empty_home", "no_runs", "no_match"}
 MADE_UP = "Some or all numbers here come from generated example runs; nothing in them was measured."
 
 

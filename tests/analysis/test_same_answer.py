@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import analysis
@@ -48,6 +48,7 @@ def test_row_order_is_irrelevant(home: Home, question: str) -> None:
     assert analysis.run(question, home.view(), EVERYTHING).to_json() == before
 
 
+@settings(deadline=None)
 @given(st.lists(st.one_of(st.none(), st.floats(-1e12, 1e12)), max_size=30), st.randoms())
 def test_a_sum_is_that_of_its_rows_in_any_order(values: list[float | None], random: object) -> None:
     with duckdb.connect() as con:
