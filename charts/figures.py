@@ -5,10 +5,32 @@ from collections.abc import Callable
 import plotly.graph_objects as go
 
 from analysis.result import Result
-from charts import bottleneck, gain, learning, ledger, rollouts, sandbox, unit_economics, utilisation
+from charts import (
+    bottleneck,
+    gain,
+    generations,
+    learning,
+    ledger,
+    platforms,
+    rollouts,
+    sandbox,
+    unit_economics,
+    utilisation,
+)
 from charts.theme import Mode
 
 Draw = Callable[[Result, Mode], go.Figure]
+
+
+def _dots(result: Result, mode: Mode) -> go.Figure:
+    return generations.dots(result, PUBLISHED_RATE, mode)
+
+
+def _ratios(result: Result, mode: Mode) -> go.Figure:
+    return generations.ratios(result, PUBLISHED_RATE, mode)
+
+
+PUBLISHED_RATE = "tokens_per_s_per_gpu"
 FIGURES: dict[str, list[tuple[str, str, Draw]]] = {
     "ledger": [
         ("score_by_usd", "Score against cumulative dollars", ledger.score_by_usd),
@@ -33,6 +55,11 @@ FIGURES: dict[str, list[tuple[str, str, Draw]]] = {
         ("heat", "Utilisation by GPU and time", utilisation.heat),
         ("timeline", "Utilisation over time", utilisation.timeline),
     ],
+    "generations": [
+        ("dots", "Published runs by platform generation, yours laid over", _dots),
+        ("ratios", "Newer over older platform", _ratios),
+    ],
+    "platforms": [("bars", "Platforms side by side", platforms.bars)],
     "gain": [("forest", "Gain by run and benchmark", gain.forest)],
     "learning": [
         ("curve", "Score against what was spent", learning.curve),

@@ -80,7 +80,7 @@ def score_by_usd(result: Result, mode: Mode = "light") -> go.Figure:
         fig,
         title=title,
         subtitle=subtitle,
-        alt=f"One line a run: {label.lower()} against dollars spent by then, {frame['run'].nunique()} runs.",
+        alt=f"One line a run: {label[:1].lower()}{label[1:]} against dollars spent by then, {frame['run'].nunique()} runs.",
         table="scores",
         mode=mode,
         x="Cumulative spend (USD)",

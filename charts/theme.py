@@ -65,7 +65,7 @@ FONT = '"Source Sans", "Source Sans Pro", system-ui, -apple-system, "Segoe UI", 
 AXIS_PX, LEGEND_LINE_PX, LEGEND_ROWS_HANGING = 56, 20, 2
 LEGEND_ITEM_PX, LEGEND_ROW_PX = 62, 400
 TITLE_WRAP = 44
-SUBTITLE_WRAP = 62
+SUBTITLE_WRAP = 54
 PLOTLY_CONFIG: dict[str, Any] = {
     "displaylogo": False,
     "responsive": True,

@@ -8,6 +8,7 @@ from typing import Any
 HIDDEN_DOLLARS = "Hidden by the author of this report."
 _AMOUNT = r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?:\s?[kMBT]\b)?"
 _MONEY = re.compile(rf"(?:[-−]\s?)?\$\s?{_AMOUNT}|\b{_AMOUNT}\s?USD\b|\bUSD\s?{_AMOUNT}")
+_NUMBER = re.compile(rf"{_AMOUNT}")
 _MONEY_NAME = re.compile(r"(^|_)(usd|cost|price|dollars?|spend|billed|currency)(_|$)", re.IGNORECASE)
 _MONEY_UNIT = re.compile(r"usd|\$|dollar", re.IGNORECASE)
 _MONEY_TEXT = re.compile(r"\$|\busd\b|usd_per|dollar", re.IGNORECASE)
@@ -160,9 +161,11 @@ def _hide_cell(value: Any) -> Any:
 
 
 def _is_money_row(row: Mapping[str, Any], column: str) -> bool:
-    """Long tables name their unit in a column: its numbers are then money too."""
-    unit = row.get("unit")
-    return isinstance(unit, str) and bool(_MONEY_UNIT.search(unit)) and isinstance(row[column], int | float)
+    """Long tables name unit or metric in a column: numbers, and texts of numbers, are then money too."""
+    told = " ".join(str(row.get(name) or "") for name in ("unit", "metric"))
+    value = row[column]
+    number = isinstance(value, int | float) or (isinstance(value, str) and bool(_NUMBER.fullmatch(value)))
+    return number and bool(_MONEY_UNIT.search(told))
 
 
 def _hide_assumption(item: Mapping[str, Any]) -> dict[str, Any]:

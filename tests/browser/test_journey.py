@@ -93,8 +93,10 @@ def test_utilisation_says_what_is_missing_and_shows_the_example(page: Page, serv
 def test_a_copied_address_shows_the_same_view(browser: Browser, server: Server) -> None:
     other = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
     other.goto(f"{server.url}/?runs=grpo-sample&price=on_demand.hyperscaler&boundary=compute")
-    answer = other.get_by_text(re.compile(r"cost at least \$\d.*on_demand hyperscaler rent, compute"))
+    answer = other.get_by_text(re.compile(r"cost at least \$\d.*on-demand hyperscaler rent, compute"))
     expect(answer.first).to_be_visible(timeout=PATIENCE_MS)
+    assert "price=on_demand.hyperscaler" in other.url
+    expect(other.get_by_text("on demand · hyperscaler", exact=True).first).to_be_visible()
     other.goto(f"{server.url}/?runs=never-ran&price=free.lunch")
     expect(other.get_by_text("never-ran").first).to_be_visible(timeout=PATIENCE_MS)
     expect(other.get_by_text("free.lunch").first).to_be_visible()
