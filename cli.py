@@ -156,7 +156,8 @@ def _facts(options: argparse.Namespace) -> int:
 
     path = Path(options.file).expanduser()
     if not path.is_file():
-        raise UserError("There is no such file", options.file, "Check the path.")
+        what = "This is no file but a folder or device" if path.exists() else "There is no such file"
+        raise UserError(what, options.file, "Check the path.")
     bar = Bar(path.name)
     try:
         found = facts_of(path, options.timezone, bar.show, options.format)

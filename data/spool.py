@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 from uuid import uuid4
 
 import numpy as np
@@ -101,12 +101,22 @@ def spool(
         if isinstance(stream_or_path, Path | str):
             path = Path(stream_or_path)
             if not path.is_file():
-                raise UnreadableFileError("There is no such file", str(path), "Check the path.")
-            with path.open("rb") as handle:
+                what = "This is no file but a folder or device" if path.exists() else "There is no such file"
+                raise UnreadableFileError(what, str(path), "Check the path.")
+            with _opened(path) as handle:
                 return _spool(handle, path.stat().st_size, name, part, progress)
         return _spool(stream_or_path, None, name, part, progress)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise UnreadableFileError(
+            f"The file cannot be opened: {error.strerror}", str(path), "Check that it is there and readable."
+        ) from error
 
 
 def _spool(stream: ByteStream, total: int | None, name: str, part: Path, progress: Progress) -> Source:

@@ -50,7 +50,10 @@ def parse_stamp(text: str | None) -> Stamp | None:
         return Stamp(at, None)
     offset = "+00:00" if match[8] in ("Z", "UTC", "GMT") else f"{match[8][:3]}:{match[8][-2:]}"
     sign = -1 if offset[0] == "-" else 1
-    return Stamp(at - sign * timedelta(hours=int(offset[1:3]), minutes=int(offset[4:])), offset)
+    try:
+        return Stamp(at - sign * timedelta(hours=int(offset[1:3]), minutes=int(offset[4:])), offset)
+    except OverflowError:
+        return None
 
 
 def zone_of(name: str | None) -> tzinfo | None:

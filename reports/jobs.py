@@ -73,7 +73,8 @@ def freeze_question(store: Store, arguments: Mapping[str, Any]) -> tuple[FrozenR
 def _import(store: Store, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     path = Path(str(arguments["path"]))
     if not path.is_file():
-        raise UserError("There is no such file", str(path), "Check the path.")
+        what = "This is no file but a folder or device" if path.exists() else "There is no such file"
+        raise UserError(what, str(path), "Check the path.")
     name = str(arguments.get("name") or path.name)
     return ingest(store, path, name, choices_from(arguments.get("choices") or {}), progress)
 

@@ -16,6 +16,7 @@ Row = dict[str, Cell]
 
 _TRUE = frozenset({"true", "yes", "y", "t", "1", "1.0", "pass", "passed", "ok"})
 _FALSE = frozenset({"false", "no", "n", "f", "0", "0.0", "fail", "failed"})
+MAX_WHOLE = {"BIGINT": 10**15, "INTEGER": 2**31 - 1}
 _MAY_BE_DAYS = frozenset({"charge_start", "charge_end"})
 """Invoices give periods in days."""
 _UNITS = {"ratio": "ratio", "s": "s", "B": "B", "W": "W", "J": "J", "MHz": "MHz", "degC": "C"}
@@ -122,6 +123,8 @@ class RowParser:
         if number < 0 and column.unit in NEVER_NEGATIVE:
             return None, "a negative amount"
         if column.type in ("BIGINT", "INTEGER"):
+            if abs(number) > MAX_WHOLE[column.type]:
+                return None, "a number too large for this column"
             return (int(number), "") if number.is_integer() else (None, "not a whole number")
         return number, ""
 

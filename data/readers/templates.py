@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from data.csvio import TEXT_LIMIT, CsvLayout, CsvRows, no_rows, read_layout
+from data.csvio import HOPELESS_ROWS, TEXT_LIMIT, CsvLayout, CsvRows, no_rows, read_layout
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
 from data.gpu_batch import GpuFile, build, missing_facts
@@ -127,6 +127,7 @@ class TemplateReader:
             parsed = parser.parse(row)
             if isinstance(parsed, SetAside):
                 collector.set_aside.append(parsed)
+                _hopeless(source, collector)
                 continue
             text = layout.delimiter.join(row.cells)[:TEXT_LIMIT]
             taken = collector.add(row.line, text, parsed)
@@ -169,6 +170,17 @@ class TemplateReader:
                 batch.mapped[layout.header[i]] = "metric_raw"
             else:
                 batch.unmapped.append(layout.header[i])
+
+
+def _hopeless(source: Source, collector: Collector) -> None:
+    """Refuse a file of noise under a good header before millions of rows are set aside one by one."""
+    aside = collector.set_aside
+    if len(aside) > HOPELESS_ROWS and len(aside) > collector.stored:
+        raise UnreadableFileError(
+            f"Most rows hold nothing that fits their columns: {aside[0].reason}, first",
+            f"{source.name}, line {aside[0].line}",
+            "Check that the header belongs to this data.",
+        )
 
 
 class _RawMetrics:

@@ -12,7 +12,7 @@ from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source,
 from data.readers.verl import verl_share
 from data.readers.verl_attempts import split_attempts
 from data.readers.verl_batch import Parsed, make_batch, run_name
-from data.readers.verl_lines import Record, number
+from data.readers.verl_lines import MAX_STEP, Record, number
 
 _PROGRESS_BYTES = 1 << 20
 _SHAPE = re.compile(r'^\s*\{\s*"step"\s*:\s*-?\d+(?:\.0*)?\s*,\s*"data"\s*:\s*\{', re.MULTILINE)
@@ -204,4 +204,4 @@ def _fill(record: Record, data: dict[str, object], prefix: str) -> None:
 def _step(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return int(value) if math.isfinite(value) and value == int(value) and value >= 0 else None
+    return int(value) if 0 <= value <= MAX_STEP and value == int(value) else None

@@ -97,8 +97,14 @@ def step_line(text: str) -> tuple[int, str] | None:
     return (int(match[1]), text[match.end() :]) if match else None
 
 
+MAX_STEP = 10**15
+"""Larger numbers are damage; beyond 2**63 no column holds them."""
+
+
 def parse_step(step: int, body: str, line: int) -> Record | SetAside:
     """Read the metrics of one step line; SetAside when the line is damaged as a whole."""
+    if step > MAX_STEP:
+        return SetAside(line, "a step number that no run reaches", _shown(step, body))
     record = Record(line, step, {})
     values = record.values
     zeros = []

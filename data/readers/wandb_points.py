@@ -7,7 +7,7 @@ from datetime import datetime
 
 from data.csvio import CsvRow
 from data.readers.base import SetAside
-from data.readers.verl_lines import Record
+from data.readers.verl_lines import MAX_STEP, Record
 from data.readers.wandb_header import ChartHeader, Series
 from data.values import is_missing, parse_number
 
@@ -126,7 +126,7 @@ class Chart:
             number = x
         if number is None:
             return None
-        if number != int(number):
+        if number != int(number) or abs(number) > MAX_STEP:
             self.broken_steps += 1
             return None
         return int(number)
