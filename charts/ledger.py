@@ -76,11 +76,12 @@ def score_by_usd(result: Result, mode: Mode = "light") -> go.Figure:
         return theme.empty(why, title=title, table="scores", mode=mode)
     fig = go.Figure(score_lines(frame, mode, x_hover="%{x:$,.3s}"))
     label, subtitle = score_axis(frame)
+    scores = f"{label[:1].lower()}{label[1:]}"
     theme.apply(
         fig,
         title=title,
         subtitle=subtitle,
-        alt=f"One line a run: {label[:1].lower()}{label[1:]} against dollars spent by then, {frame['run'].nunique()} runs.",
+        alt=f"One line a run: {scores} against dollars spent by then, {frame['run'].nunique()} runs.",
         table="scores",
         mode=mode,
         x="Cumulative spend (USD)",
