@@ -8,7 +8,6 @@ from streamlit import runtime
 from analysis.params import CommonParams
 from data.errors import UserError
 from data.store import Store
-from pages.parts.compute import answer_in
 
 MODULES = ("charts.ledger", "pages.parts.ledgertable", "pages.parts.share", "plotly.io")
 WAITS = 100
@@ -17,12 +16,14 @@ QUESTIONS = ("ledger", "bottleneck", "rollouts", "unit_economics", "utilisation"
 
 def warm(store: Store) -> None:
     """Import what pages draw with and answer each page's first question with the default parameters."""
-    for name in MODULES:
-        importlib.import_module(name)
-    for _ in range(WAITS):
+    for _ in range(WAITS):  # caches made before the runtime make Streamlit complain
         if runtime.exists():
             break
         time.sleep(0.1)
+    for name in MODULES:
+        importlib.import_module(name)
+    from pages.parts.compute import answer_in
+
     for question in QUESTIONS:
         try:
             with store.view() as view:

@@ -32,6 +32,16 @@ def full_height(page: Page) -> int:
     return min(max(int(height), 800), 12_000)
 
 
+def grow(page: Page, width: int) -> None:
+    """Make the window as high as the page; charts that come late make it higher still."""
+    for _ in range(3):
+        height = full_height(page)
+        page.set_viewport_size({"width": width, "height": height})
+        settle(page)
+        if full_height(page) <= height:
+            return
+
+
 def take(url: str, folder: Path) -> list[Path]:
     """Photograph all pages of a running app into `folder`; returns the files."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -51,8 +61,7 @@ def take(url: str, folder: Path) -> list[Path]:
                     page.set_viewport_size({"width": width, "height": height})
                     page.goto(f"{url}/{name}")
                     settle(page)
-                    page.set_viewport_size({"width": width, "height": full_height(page)})
-                    settle(page)
+                    grow(page, width)
                     target = folder / f"{name or 'overview'}-{scheme}-{size}.png"
                     page.screenshot(path=target)
                     taken.append(target)
