@@ -17,6 +17,7 @@ from tests.analysis.conftest import Home, gpu_minutes
 
 THREADS = (1, 2, 3, 4, 8)
 EVERYTHING = {"boundary": "full"}
+CON = duckdb.connect()
 
 
 @pytest.fixture(scope="module")
@@ -51,11 +52,10 @@ def test_row_order_is_irrelevant(home: Home, question: str) -> None:
 @settings(deadline=None)
 @given(st.lists(st.one_of(st.none(), st.floats(-1e12, 1e12)), max_size=30), st.randoms())
 def test_a_sum_is_that_of_its_rows_in_any_order(values: list[float | None], random: object) -> None:
-    with duckdb.connect() as con:
-        select = f"select {total('x')}, {mean('x')} from (select unnest(?::double[]) as x)"
-        first = con.execute(select, [values]).fetchone()
-        random.shuffle(values)  # type: ignore[attr-defined]
-        assert con.execute(select, [values]).fetchone() == first
+    select = f"select {total('x')}, {mean('x')} from (select unnest(?::double[]) as x)"
+    first = CON.execute(select, [values]).fetchone()
+    random.shuffle(values)  # type: ignore[attr-defined]
+    assert CON.execute(select, [values]).fetchone() == first
     known = [v for v in values if v is not None]
     if not known:
         assert first == (None, None)
