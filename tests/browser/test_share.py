@@ -70,7 +70,7 @@ def test_share_open_in_a_clean_browser_and_revoke(browser, server, tmp_path):
         assert seen.goto(address).status == 200
         assert seen.get_by_role("heading", level=1).inner_text() == "Shared <b>week</b>"
         assert_clean_report(seen, width)
-        assert seen.get_by_text("Synthetic example data.").is_visible()
+        assert seen.get_by_text("Synthetic example data.").first.is_visible()
         assert seen.asked == [address]
         stranger.close()
 
