@@ -5,7 +5,8 @@ from typing import Any, ClassVar, Literal
 import pandas as pd
 
 from analysis.common import figure, nothing, result
-from analysis.ladder import ladder
+from analysis.frames import records
+from analysis.ladder import exceeded, excess, ladder, of_runs
 from analysis.measures import MEASURES
 from analysis.params import CommonParams
 from analysis.result import Figure, Notice, Result
@@ -42,6 +43,7 @@ def compute(view: View, params: UtilisationParams) -> Result:
     filters = filters_of(params)
     spend = compute_spend(view, params)
     found = queries.measures(view, filters)
+    samples = queries.sampled(view, filters)
     gpus = _per_gpu(queries.per_gpu(view, filters, params.measure))
     rows = max(1, len(gpus))
     by_host = rows > MOST_BINS
@@ -51,15 +53,17 @@ def compute(view: View, params: UtilisationParams) -> Result:
         "heat": queries.heat(view, filters, params.measure, bins, by_host),
         "timeline": queries.timeline(view, filters, params.measure, MOST_BINS),
         "measures": _explained(found),
-        "ladder": ladder(spend, gpus, found, queries.billed(view, filters)),
+        "ladder": ladder(spend, samples, queries.billed(view, filters)),
     }
     if spend.runs.empty and gpus.empty:
         return nothing("utilisation", view, params, tables=tables)
     total = _total(gpus)
+    against = _against(params.measure, samples, spend)
     return result(
-        "utilisation", view, params, _answer(params, total, found, _against(total, spend)),
-        headline=_figures(params, total, found, spend),
-        tables=tables, assumptions=spend.assumptions, notices=_notices(params, spend, total, found, gpus),
+        "utilisation", view, params, _answer(params, total, found, against),
+        headline=_figures(params, total, found, against, excess(spend, samples)),
+        tables=tables, assumptions=spend.assumptions, 
+        notices=[*_notices(params, spend, total, found, gpus), *_outside(params.measure, spend, samples)],
         prices=spend.allocations,
     )  # fmt: skip
 
@@ -115,13 +119,16 @@ def _power(found: pd.DataFrame) -> dict[str, float] | None:
 
 
 def _figures(
-    params: UtilisationParams, total: dict[str, float] | None, found: pd.DataFrame, spend: Spend
+    params: UtilisationParams,
+    total: dict[str, float] | None,
+    found: pd.DataFrame,
+    against: float | None,
+    over: dict[str, tuple[float, float]],
 ) -> list[Figure]:
     label = MEASURES[params.measure].label
     got: dict[str, Any] = total or {}
     n = int(got["gpus"]) if total else None
     power = _power(found)
-    against = _against(total, spend)
     return [
         figure(
             "utilisation", got.get("value"), label=f"{label}, weighted by time", low=got.get("low"),
@@ -130,7 +137,7 @@ def _figures(
         figure("coverage", got.get("coverage"), label="Time with a sample", n=n, missing="no samples"),
         figure(
             "coverage_of_allocated", against, label="Sampled of the allocated GPU-hours",
-            missing="allocated GPU-hours or samples are missing",
+            missing=exceeded(over) if over else "allocated GPU-hours or samples are missing",
         ),
         figure(
             "energy", power["kwh"] if power else None, label="Energy at the GPU (covered time)",
@@ -179,10 +186,32 @@ def _line(measure: str) -> str:
     return f"it proves that {known.proves}; it does not prove {known.not_proves}"
 
 
-def _against(total: dict[str, float] | None, spend: Spend) -> float | None:
-    """Sampled GPU-hours over allocated ones; None when either is not known."""
+def _against(measure: str, samples: pd.DataFrame, spend: Spend) -> float | None:
+    """Sampled GPU-hours inside the runs' windows over allocated ones; None when either is not known, or
+    when a run has more samples than allocation.
+    """
+    rows = of_runs(samples)
+    known = float(rows.loc[rows["measure"] == measure, "known_s"].sum()) / 3600
     allocated = float(spend.runs["gpu_hours_billed"].sum(skipna=False)) if len(spend.runs) else 0.0
-    return total["known_h"] / allocated if total and allocated > 0 else None
+    if excess(spend, samples) or not known > 0 or not allocated > 0:
+        return None
+    return min(1.0, known / allocated)
+
+
+def _outside(measure: str, spend: Spend, samples: pd.DataFrame) -> list[Notice]:
+    """Which samples are not those of the run's allocation, and how many GPU-hours that is."""
+    remedy = "check the start, the end and the GPUs in the run details, and the time zone of the samples"
+    out = []
+    for row in records(samples[(samples["measure"] == measure) & (samples["outside_s"] > 0)]):
+        hours = f"{count(row['outside_s'] / 3600)} sampled GPU-hours"
+        text = f"{row['run']}: {hours} lie outside the time of its attempts and are not counted: {remedy}."
+        out.append(Notice("samples_outside_allocation", text, str(row["run"])))
+    for run, (hours, allocated) in excess(spend, samples).items():
+        who = run or "The GPUs"
+        text = f"{who}: {count(hours)} GPU-hours are sampled, {count(hours - allocated)} more than allocated"
+        text = f"{text}, so no share and no dollars: {remedy}."
+        out.append(Notice("samples_outside_allocation", text, run))
+    return out
 
 
 def _answer(

@@ -85,6 +85,32 @@ select m.measure, count(distinct m.gpu_id) as gpus, {total("m.known_s")} as know
   from gpu_minutes m join gpu using (gpu_id) group by m.measure order by m.measure
 """
 
+_SAMPLED = f"""
+{_GPUS},
+clocked as (select run from attempts group by run having bool_and(started_at is not null)),
+spans as (
+  select run, started_at, ended_at from attempts
+  union all select run, started_at, ended_at from allocations where started_at is not null
+),
+moments as (select distinct g.run, m.minute from gpu_minutes m join gpu g using (gpu_id)
+             where g.run in (select run from clocked)),
+outside as (
+  select run, minute from moments o
+   where not exists (select 1 from spans s
+                      where s.run = o.run and o.minute + interval 1 minute > s.started_at
+                        and o.minute < coalesce(s.ended_at, 'infinity'::timestamp))
+),
+judged as (
+  select g.run, m.measure, m.known_s, m.weighted_sum, o.minute is null as inside
+    from gpu_minutes m join gpu g using (gpu_id)
+    left join outside o on o.run = g.run and o.minute = m.minute
+)
+select run, measure, {total("case when inside then known_s else 0 end")} as known_s,
+       {total("case when inside then weighted_sum else 0 end")} as weighted_sum,
+       {total("case when inside then 0 else known_s end")} as outside_s
+  from judged group by run, measure order by run nulls last, measure
+"""
+
 _BILLED = f"""
 with {PICKED}
 select {total("coalesce(c.effective_cost, c.billed_cost)")} as usd, count(*) as rows
@@ -118,6 +144,13 @@ def timeline(view: View, filters: Filters, measure: str, bins: int) -> pd.DataFr
 def measures(view: View, filters: Filters) -> pd.DataFrame:
     """What was measured: measure, gpus, known_s, weighted_sum, v_min, v_max."""
     return view.frame(_MEASURES, filters.parameters())
+
+
+def sampled(view: View, filters: Filters) -> pd.DataFrame:
+    """One row a run and measure: known_s, weighted_sum (measure x s) of the minutes inside the run's
+    attempts and allocations, outside_s of the others. Without the start of every attempt all are inside.
+    """
+    return view.frame(_SAMPLED, filters.parameters())
 
 
 def billed(view: View, filters: Filters) -> float | None:

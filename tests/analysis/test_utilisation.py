@@ -98,3 +98,29 @@ def test_row_order_and_run_filter(home: Home) -> None:
     home.shuffle()
     assert ask(home).to_json() == first
     assert ask(home, runs=["broken"]).figure("utilisation").value is None
+
+
+def test_samples_outside_the_attempts_are_not_counted(home: Home) -> None:
+    gpu_minutes(home)
+    home.con.execute("UPDATE allocations SET gpus = 2, seconds = 120 WHERE run = 'steady'")
+    home.con.execute("UPDATE attempts SET ended_at = started_at + INTERVAL 2 MINUTE WHERE run = 'steady'")
+    result = ask(home, runs=["steady"])
+    table = result.tables["ladder"].set_index("rung")
+    # 1 + 0.5 + 0 + 0 of 4 minutes; the third minute of n1:1 lies after the end
+    assert table.loc["active", "gpu_hours"] == pytest.approx(1.5 / 60)
+    assert result.figure("coverage_of_allocated").value == pytest.approx(1)
+    said = [w.text for w in result.warnings if w.code == "samples_outside_allocation"]
+    assert len(said) == 1 and "0.0167 sampled GPU-hours" in said[0]
+
+
+def test_more_samples_than_allocation_get_no_dollars(home: Home) -> None:
+    gpu_minutes(home)
+    home.con.execute("UPDATE allocations SET gpus = 1, seconds = 60 WHERE run = 'steady'")
+    home.con.execute("UPDATE attempts SET started_at = NULL, ended_at = NULL WHERE run = 'steady'")
+    result = ask(home, runs=["steady"])
+    row = result.tables["ladder"].set_index("rung").loc["active"]
+    assert row[["gpu_hours", "gpu_hours_high", "usd", "usd_high"]].isna().all()
+    assert "allocated" in row["missing"]
+    figure = result.figure("coverage_of_allocated")
+    assert figure.value is None and "allocated" in str(figure.missing)
+    assert "samples_outside_allocation" in {w.code for w in result.warnings}
