@@ -96,3 +96,20 @@ def raw_values(batch: Batch) -> dict[tuple[int, int, str], float]:
         (int(a), int(s), str(k)): float(v)
         for a, s, k, v in zip(frame["attempt"], frame["step"], frame["key"], frame["value"], strict=True)
     }
+
+
+SUMMARY = (
+    f"{TASK}wandb: Run summary:\n{TASK}wandb:      timing_s/step 20.0\n{TASK}wandb: training/global_step 2\n"
+)
+
+
+def log(*lines: str) -> str:
+    return "\n".join(lines) + "\n"
+
+
+def whole_run(first: int = 1, last: int = 3, total: int = 3) -> str:
+    parts = [
+        line(s, values(s)) + "\n" + bar(s, total, f"00:{25 * (s - first + 1):02d}")
+        for s in range(first, last + 1)
+    ]
+    return log(*config_lines(), bar(first - 1, total, "00:00"), *parts)
