@@ -119,26 +119,40 @@ def run_lines(
 
 
 def band(
-    x: Sequence[Any], low: Sequence[Any], high: Sequence[Any], colour: str, name: str
+    x: Sequence[Any], low: Sequence[Any], high: Sequence[Any], colour: str, name: str, half: Any = None
 ) -> list[go.Scatter]:
-    """Return the two traces of a filled band between `low` and `high`."""
-    edge = {"width": 0, "color": colour}
-    return [
-        go.Scatter(
-            x=x, y=high, mode="lines", line=edge, showlegend=False, hoverinfo="skip", legendgroup=name
-        ),
-        go.Scatter(
-            x=x,
-            y=low,
-            mode="lines",
-            line=edge,
-            fill="tonexty",
-            fillcolor=theme.fade(colour, 0.18),
-            name=name,
-            legendgroup=name,
-            hoverinfo="skip",
-        ),
-    ]
+    """Return a filled band between `low` and `high`: one closed outline for each piece without a gap.
+
+    The outline runs along `high` and back along `low`. `half` is half a bin: with it a piece reaches from the
+    start of its first bin to the end of its last. The pieces share one legend entry.
+    """
+    frame = pd.DataFrame({"x": list(x), "low": list(low), "high": list(high)})
+    known = frame[["low", "high"]].notna().all(axis=1)
+    traces = []
+    for _, piece in frame[known].groupby((~known).cumsum()[known]):
+        ends = [piece] if half is None else _widened(piece, half)
+        side = pd.concat(ends, ignore_index=True)
+        back = side.iloc[::-1]
+        traces.append(
+            go.Scatter(
+                x=[*side["x"], *back["x"]],
+                y=[*side["high"], *back["low"]],
+                mode="lines",
+                line={"width": 0, "color": colour},
+                fill="toself",
+                fillcolor=theme.fade(colour, 0.18),
+                name=name,
+                legendgroup=name,
+                showlegend=not traces,
+                hoverinfo="skip",
+            )
+        )
+    return traces
+
+
+def _widened(piece: pd.DataFrame, half: Any) -> list[pd.DataFrame]:
+    first, last = piece.iloc[[0]], piece.iloc[[-1]]
+    return [first.assign(x=first["x"] - half), piece, last.assign(x=last["x"] + half)]
 
 
 def error_bars(value: pd.Series, low: pd.Series, high: pd.Series, colour: str) -> dict[str, Any]:

@@ -29,6 +29,8 @@ def _axis(fig: go.Figure, prefix: str) -> str:
 
 
 def _points(trace: Any) -> pd.DataFrame:
+    if getattr(trace, "fill", None) == "toself":
+        return _outline(trace)
     sides = {side: list(getattr(trace, side)) for side in ("x", "y") if getattr(trace, side) is not None}
     frame = pd.DataFrame(sides)
     frame.insert(0, "series", trace.name or trace.legendgroup or "")
@@ -38,6 +40,13 @@ def _points(trace: Any) -> pd.DataFrame:
             frame["low"] = frame[side] - list(bars.arrayminus if bars.arrayminus is not None else bars.array)
             frame["high"] = frame[side] + list(bars.array)
     return frame
+
+
+def _outline(trace: Any) -> pd.DataFrame:
+    """A band runs along its high side and back along its low one."""
+    half = len(trace.x) // 2
+    low, high = list(trace.y)[half:][::-1], list(trace.y)[:half]
+    return pd.DataFrame({"series": trace.name, "x": list(trace.x)[:half], "low": low, "high": high})
 
 
 def _grid(trace: Any) -> pd.DataFrame:

@@ -3,10 +3,13 @@
 import json
 
 import pandas as pd
+import plotly.graph_objects as go
 import pytest
 
 from analysis.result import Result
 from charts import bottleneck, figures, rollouts, theme, unit_economics, utilisation
+from charts.blocks import band
+from charts.drawn import drawn
 from tests.charts.made import EVIL, result
 
 PHASES = {"rollout": ("wall", 60.0), "train": ("wall", 30.0), "unattributed": ("rest", 10.0)}
@@ -98,7 +101,25 @@ def test_throughput_takes_a_rate_that_the_files_hold() -> None:
 
 def test_one_run_shows_the_spread_inside_its_bins() -> None:
     fig = rollouts.throughput(rollout_result(("alpha",)), "light")
-    assert any(t.fill == "tonexty" for t in fig.data)
+    assert any(t.fill == "toself" for t in fig.data)
+
+
+def test_a_gap_splits_a_band_into_closed_pieces_with_one_legend_entry() -> None:
+    low = [1.0, 2.0, None, 4.0, 5.0, 6.0]
+    high = [2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
+    first, second = band(range(6), low, high, "#0072B2", "spread")
+    assert (first.x, first.y) == ((0, 1, 1, 0), (2.0, 3.0, 2.0, 1.0))
+    assert set(second.x) == {3, 4, 5}
+    assert (first.showlegend, second.showlegend) == (True, False)
+    rows = drawn(go.Figure([first, second]))
+    assert rows["x"].tolist() == [0, 1, 3, 4, 5]
+    assert rows["low"].tolist() == [v for v in low if v] and rows["high"].tolist() == [
+        2.0,
+        3.0,
+        5.0,
+        6.0,
+        7.0,
+    ]
 
 
 def test_lengths_are_a_fan_in_a_panel_for_each_run() -> None:
@@ -164,9 +185,9 @@ def test_heat_has_a_row_a_gpu_groups_named_once_and_gaps_where_nothing_was_sampl
 
 def test_timeline_keeps_least_and_most_and_shows_coverage() -> None:
     fig = utilisation.timeline(gpu_result(), "light")
-    high, low = fig.data[0], fig.data[1]
-    assert (set(high.y), set(low.y)) == ({90.0}, {10.0})
-    assert set(fig.data[3].y) == {75.0}
+    spread = fig.data[0]
+    assert set(spread.y) == {90.0, 10.0} and spread.fill == "toself"
+    assert set(fig.data[2].y) == {75.0}
 
 
 def test_the_ladder_says_which_rung_is_not_known() -> None:
