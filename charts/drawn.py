@@ -1,5 +1,6 @@
 """What a figure draws, as a table: the CSV beside a chart holds these rows and no others."""
 
+from itertools import pairwise
 from typing import Any
 
 import pandas as pd
@@ -51,10 +52,13 @@ def _outline(trace: Any) -> pd.DataFrame:
 
 def _grid(trace: Any) -> pd.DataFrame:
     rows = [name[0] if len(name) else "" for name in trace.text] if trace.text is not None else list(trace.y)
+    across = list(trace.x)
+    if len(across) == len(trace.z[0]) + 1:
+        across = [a + (b - a) / 2 for a, b in pairwise(across)]
     return pd.DataFrame(
         [
             {"series": row, "x": x, "value": value}
             for row, line in zip(rows, trace.z, strict=True)
-            for x, value in zip(trace.x, line, strict=True)
+            for x, value in zip(across, line, strict=True)
         ]
     )

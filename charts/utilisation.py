@@ -132,11 +132,16 @@ def heat(result: Result, mode: Mode = "light") -> go.Figure:
 
 
 def _map(frame: pd.DataFrame, rows: pd.DataFrame, scale: tuple[str, ...]) -> go.Heatmap:
-    grid = {c: _grid(frame, rows, c) for c in ("value", "v_min", "v_max", "coverage_frac")}
+    bins, width = _bins(frame)
+    columns = ("value", "v_min", "v_max", "coverage_frac")
+    grid = {c: _grid(frame, rows, c).reindex(columns=bins) for c in columns}
     ends = [grid[c].to_numpy() for c in ("v_min", "v_max", "coverage_frac")]
-    facts = [[_cell(*cell) for cell in zip(*line, strict=True)] for line in zip(*ends, strict=True)]
+    when = _spans(bins, width)
+    facts = [
+        [[t, _cell(*cell)] for t, *cell in zip(when, *line, strict=True)] for line in zip(*ends, strict=True)
+    ]
     return go.Heatmap(
-        x=grid["value"].columns,
+        x=[*bins, bins[-1] + width],
         y=list(range(len(rows))),
         z=(100 * grid["value"]).to_numpy(),
         zmin=0,
@@ -146,7 +151,7 @@ def _map(frame: pd.DataFrame, rows: pd.DataFrame, scale: tuple[str, ...]) -> go.
         customdata=facts,
         text=[[theme.escape(g)] * grid["value"].shape[1] for g in rows["gpu"]],
         hovertemplate=(
-            "<b>%{text}</b><br>%{x|%d %b %H:%M} UTC<br>mean %{z:.3g} %<br>%{customdata}<extra></extra>"
+            "<b>%{text}</b><br>%{customdata[0]}<br>mean %{z:.3g} %<br>%{customdata[1]}<extra></extra>"
         ),
         colorbar={
             "orientation": "h",
@@ -165,6 +170,20 @@ def _map(frame: pd.DataFrame, rows: pd.DataFrame, scale: tuple[str, ...]) -> go.
 
 def _grid(frame: pd.DataFrame, rows: pd.DataFrame, column: str) -> pd.DataFrame:
     return frame.pivot_table(index="gpu", columns="bin", values=column, dropna=False).reindex(rows["gpu"])
+
+
+def _bins(frame: pd.DataFrame) -> tuple[pd.DatetimeIndex, pd.Timedelta]:
+    """Return the start of every bin from the first to the last, those without a sample too, and their width.
+
+    Left out, a bin without a row would be painted over by its neighbours.
+    """
+    width = pd.Timedelta(minutes=int(frame["bin_minutes"].iloc[0]))
+    bins = pd.date_range(frame["bin"].min(), frame["bin"].max(), freq=width)
+    return bins.union(pd.DatetimeIndex(frame["bin"].unique())), width
+
+
+def _spans(bins: pd.DatetimeIndex, width: pd.Timedelta) -> list[str]:
+    return [f"{b:%d %b %H:%M}–{b + width:%H:%M} UTC" for b in bins]
 
 
 def _cell(low: float, high: float, coverage: float) -> str:
@@ -204,11 +223,17 @@ def timeline(result: Result, mode: Mode = "light") -> go.Figure:
         return theme.empty(_no_samples(result), title=title, table="timeline", mode=mode)
     colours = theme.palette(mode)
     fig = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.76, 0.24], vertical_spacing=0.08)
-    ends = frame["bin"], 100 * frame["v_min"], 100 * frame["v_max"]
-    for trace in band(*ends, colours.accent, "least to most of any GPU"):
+    bins, width = _bins(frame)
+    data = (
+        frame.set_index("bin")
+        .reindex(bins)
+        .assign(middle=bins + width / 2, width_ms=width.total_seconds() * 1000, when=_spans(bins, width))
+    )
+    ends = data["middle"], 100 * data["v_min"], 100 * data["v_max"]
+    for trace in band(*ends, colours.accent, "least to most of any GPU", half=width / 2):
         fig.add_trace(trace, row=1, col=1)
-    fig.add_trace(_mean_line(frame, colours.accent), row=1, col=1)
-    fig.add_trace(_coverage_bars(frame, colours.quiet), row=2, col=1)
+    fig.add_trace(_mean_line(data, colours.accent), row=1, col=1)
+    fig.add_trace(_coverage_bars(data, colours.quiet), row=2, col=1)
     theme.apply(
         fig,
         title=title,
@@ -226,26 +251,31 @@ def timeline(result: Result, mode: Mode = "light") -> go.Figure:
 
 
 def _mean_line(frame: pd.DataFrame, colour: str) -> go.Scatter:
+    known = frame["value"].notna()
+    alone = known & ~known.shift(fill_value=False) & ~known.shift(-1, fill_value=False)
     return go.Scatter(
-        x=frame["bin"],
+        x=frame["middle"],
         y=100 * frame["value"],
-        mode="lines",
+        mode="lines+markers",
+        marker={"color": colour, "size": [5 if a else 0 for a in alone], "line": {"width": 0}},
         name="mean",
         line={"color": colour, "width": 2},
-        customdata=frame["gpus"],
+        customdata=frame[["when", "gpus"]],
         connectgaps=False,
-        hovertemplate="%{x|%d %b %H:%M} UTC<br>mean %{y:.3g} %, %{customdata} GPUs<extra></extra>",
+        hovertemplate="%{customdata[0]}<br>mean %{y:.3g} %, %{customdata[1]} GPUs<extra></extra>",
     )
 
 
 def _coverage_bars(frame: pd.DataFrame, colour: str) -> go.Bar:
     return go.Bar(
-        x=frame["bin"],
+        x=frame["middle"],
         y=100 * frame["coverage_frac"],
+        width=frame["width_ms"],
+        customdata=frame["when"],
         name="sampled",
         marker={"color": colour},
         showlegend=False,
-        hovertemplate="%{x|%d %b %H:%M} UTC<br>%{y:.3g} % of the time sampled<extra></extra>",
+        hovertemplate="%{customdata}<br>%{y:.3g} % of the time sampled<extra></extra>",
     )
 
 

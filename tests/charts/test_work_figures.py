@@ -190,6 +190,36 @@ def test_timeline_keeps_least_and_most_and_shows_coverage() -> None:
     assert set(fig.data[2].y) == {75.0}
 
 
+def test_a_hole_is_drawn_from_its_first_minute_to_its_last() -> None:
+    made = gpu_result(gpus=2, bins=60)
+    start, end = pd.Timestamp("2026-01-05 10:40"), pd.Timestamp("2026-01-05 10:45")
+    holed = {k: t for k, t in made.tables.items() if k == "ladder"}
+    for name in ("heat", "timeline"):
+        table = made.tables[name]
+        holed[name] = table[(table["bin"] < start) | (table["bin"] >= end)]
+    found = Result("utilisation", made.params, "", tables=holed)
+    cells = utilisation.heat(found, "light").data[0]
+    assert len(cells.x) == len(cells.z[0]) + 1
+    empty = [i for i, z in enumerate(cells.z[0]) if pd.isna(z)]
+    assert (cells.x[empty[0]], cells.x[empty[-1] + 1]) == (start, end)
+    fig = utilisation.timeline(found, "light")
+    before, after = (t for t in fig.data if getattr(t, "fill", None) == "toself")
+    assert (max(before.x), min(after.x)) == (start, end)
+    bars = next(t for t in fig.data if t.type == "bar")
+    half = pd.Timedelta(milliseconds=bars.width[0]) / 2
+    sampled = [x for x, y in zip(bars.x, bars.y, strict=True) if pd.notna(y)]
+    assert max(x + half for x in sampled if x < start) == start
+    assert min(x - half for x in sampled if x > start) == end
+    line = next(t for t in fig.data if t.name == "mean")
+    assert sum(pd.isna(y) for y in line.y) == 5 and not line.connectgaps
+
+
+def test_the_csv_of_a_map_places_each_cell_in_the_middle_of_its_bin() -> None:
+    rows = drawn(utilisation.heat(gpu_result(gpus=4, bins=11), "light"))
+    assert rows["Time (UTC)"].min() == pd.Timestamp("2026-01-05 10:00:30")
+    assert rows["Time (UTC)"].max() == pd.Timestamp("2026-01-05 10:10:30")
+
+
 def test_the_ladder_says_which_rung_is_not_known() -> None:
     fig = utilisation.ladder(gpu_result(), "light")
     assert list(fig.data[0].x) == [20.0, 16.0]
