@@ -24,6 +24,7 @@ BOUNDARIES = {
     "campaign": "compute plus failed, cancelled and repeated work",
     "full": "campaign plus evaluations and booked data and staff costs",
 }
+DEFAULT_BOUNDARY = "campaign"
 CHIPS_SHOWN = 12
 
 
@@ -47,7 +48,15 @@ def known(view: View) -> Known:
 
 def check_address(choices: Known) -> None:
     """Hold every shared URL value, and every remembered one, against what exists; note the bad ones."""
-    checks = [
+    boundary = check_one(
+        "boundary",
+        _asked("boundary"),
+        list(BOUNDARIES),
+        DEFAULT_BOUNDARY,
+        "cost boundary",
+        "is none of " + ", ".join(BOUNDARIES),
+    )
+    checks: list[tuple[object, UrlNotice | None]] = [
         check_many("runs", _asked("runs"), list(choices.runs["run"]), "run"),
         check_many(
             "platforms",
@@ -57,18 +66,12 @@ def check_address(choices: Known) -> None:
             "no run of this home was allocated on",
         ),
         _check_price(choices.prices),
-        check_one(
-            "boundary",
-            _asked("boundary"),
-            list(BOUNDARIES),
-            "campaign",
-            "cost boundary",
-            "is none of " + ", ".join(BOUNDARIES),
-        ),
+        boundary,
     ]
     for _, notice in checks:
         if notice:
             state.note(notice)
+    state.one_value("boundary", boundary[0], DEFAULT_BOUNDARY)
 
 
 def _check_price(prices: list[str]) -> tuple[str, UrlNotice | None]:
@@ -101,7 +104,7 @@ def controls(choices: Known, catalogue: Catalogue, theme: state.Theme) -> Common
         "boundary",
         "Cost boundary",
         list(BOUNDARIES),
-        default="campaign",
+        default=DEFAULT_BOUNDARY,
         required=True,
         width="stretch",
         help="\n".join(f"- **{name}**: {text}" for name, text in BOUNDARIES.items()),

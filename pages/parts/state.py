@@ -124,7 +124,24 @@ def url_choice(param: str, options: Sequence[str], default: str, noun: str | Non
     value, notice = check_one(param, asked, options, default, noun or param, "this page does not know")
     if notice:
         note(notice)
+    one_value(param, value, default)
     return value
+
+
+def one_value(param: str, value: str, default: str) -> None:
+    """Make the address of a single choice hold `value` alone, then start the page again if it did not.
+
+    Of a repeated parameter one kind of widget takes the first value and another the last, and an empty one
+    empties even a required control: neither may reach a widget.
+    """
+    asked = st.query_params.get_all(param)
+    if len(asked) < 2 and asked != [""]:
+        return
+    if value == default:
+        del st.query_params[param]
+    else:
+        st.query_params[param] = value
+    st.rerun()
 
 
 def escape(text: str) -> str:

@@ -1,0 +1,77 @@
+"""A hostile or hand-made address: notice, control and address agree, whatever kind the control is."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from data.store import Store
+
+App = Callable[..., AppTest]
+
+
+def said(at: AppTest) -> str:
+    return " ".join(w.value.replace("\\", "") for w in at.warning)
+
+
+def control(at: AppTest, key: str) -> Any:
+    found = [w for kind in ("button_group", "selectbox", "multiselect") for w in at.get(kind) if w.key == key]
+    assert len(found) == 1
+    return found[0].value
+
+
+@pytest.mark.parametrize("page", ["overview.py", "rollouts.py", "utilisation.py", "generations.py"])
+def test_an_empty_boundary_is_named_and_the_default_shown(app: App, loaded: Store, page: str) -> None:
+    at = app(boundary="")
+    at.switch_page(page).run()
+    assert not at.exception
+    assert "an empty cost boundary" in said(at) and "'campaign'" in said(at)
+    assert control(at, "boundary") == "campaign"
+    assert "boundary" not in at.query_params
+
+
+@pytest.mark.parametrize("asked", [["full", "compute"], ["compute", "full"], ["bogus", "compute"]])
+def test_a_repeated_boundary_ends_as_one(app: App, asked: list[str]) -> None:
+    at = app(boundary=asked)
+    assert not at.exception
+    assert control(at, "boundary") == asked[-1]
+    assert f"showing '{asked[-1]}'" in said(at)
+    assert at.query_params["boundary"] == asked[-1]
+
+
+PAGE_CONTROLS = [
+    ("intelligence.py", "in_after", ["Best checkpoint", "Last checkpoint"]),
+    ("intelligence.py", "in_after", ["Last checkpoint", "Best checkpoint"]),
+    ("utilisation.py", "ut_measure", ["GPU utilisation (NVML)", "GFX activity (AMD)"]),
+    ("utilisation.py", "ut_run", ["gb200-sync", "gb200-async"]),
+]
+
+
+@pytest.mark.parametrize(("page", "param", "asked"), PAGE_CONTROLS)
+def test_a_repeated_choice_of_a_page_ends_as_one(
+    app: App, loaded: Store, page: str, param: str, asked: list[str]
+) -> None:
+    plain = app(**{param: asked[-1]}).switch_page(page).run()
+    at = app(**{param: asked}).switch_page(page).run()
+    assert not at.exception
+    assert f"showing '{asked[-1]}'" in said(at)
+    assert control(at, param) == control(plain, param)
+    assert at.query_params.get(param) == plain.query_params.get(param)
+
+
+def test_repeated_and_unknown_runs_leave_the_ones_that_exist(app: App, loaded: Store) -> None:
+    at = app(runs=["h100-sync", "nobody", "h100-sync", ""])
+    assert not at.exception
+    assert "'nobody'" in said(at) and "'h100-sync' only" in said(at)
+    assert control(at, "runs") == ["h100-sync"]
+    assert at.query_params["runs"] == "h100-sync"
+
+
+def test_a_repeated_price_ends_as_one(app: App) -> None:
+    second = "on_demand.neocloud"
+    at = app(price=["reserved_3y.neocloud", second])
+    assert not at.exception
+    assert control(at, "price") == second
+    assert f"'{second}'" in said(at)
+    assert at.query_params["price"] == second
