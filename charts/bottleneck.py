@@ -7,6 +7,7 @@ from plotly.subplots import make_subplots
 from analysis.result import Result
 from charts import theme
 from charts.blocks import has
+from charts.folding import FOLDED, fold, parts_told
 from charts.synthetic import marked
 from charts.theme import Mode
 
@@ -46,6 +47,7 @@ def _stack(result: Result, mode: Mode, dollars: bool) -> go.Figure:
     pools = [str(p) for p in data.groupby("pool")["seconds"].sum().sort_values(ascending=False).index][
         :MOST_POOLS
     ]
+    data, folded = fold(data[data["pool"].isin(pools)], value, "pool")
     names = [theme.short(f"pool {p}" if p else "whole job", 30) for p in pools]
     fig = make_subplots(
         rows=len(pools),
@@ -61,7 +63,7 @@ def _stack(result: Result, mode: Mode, dollars: bool) -> go.Figure:
             trace.showlegend = trace.legendgroup not in seen
             seen.add(trace.legendgroup)
             fig.add_trace(trace, row=place, col=1)
-    _dress(fig, data, title, run, dollars, len(pools), mode)
+    _dress(fig, data, title, run, dollars, folded, mode)
     return fig
 
 
@@ -116,11 +118,16 @@ def _failed(row: dict[str, object], flags: pd.DataFrame | None) -> list[str]:
 
 def _pool_bars(data: pd.DataFrame, value: str, notes: dict[int, str], mode: Mode) -> list[go.Bar]:
     shown = "%{y:$,.3s}" if value == "usd" else "%{y:,.3s} s"
+    amount = "${:,.3g}" if value == "usd" else "{:,.3g} s"
     traces = []
     for phase in theme.ordered_phases(data["phase"]):
         columns = {value: (value, "sum"), "kept": ("kept", "min")}
-        part = data[data["phase"] == phase].groupby("bin", as_index=False).agg(**columns)
+        rows = data[data["phase"] == phase]
+        part = rows.groupby("bin", as_index=False).agg(**columns)
         label = theme.phase_label(phase)
+        told: dict[int, str] = {}
+        if phase == FOLDED:
+            told = {b: parts_told(mine, value, amount) for b, mine in rows.groupby("bin")}
         faded = [1.0 if kept else 0.4 for kept in part["kept"].fillna(True)]
         traces.append(
             go.Bar(
@@ -129,7 +136,7 @@ def _pool_bars(data: pd.DataFrame, value: str, notes: dict[int, str], mode: Mode
                 name=label,
                 legendgroup=phase,
                 marker={**theme.phase_marker(phase, mode), "opacity": faded},
-                customdata=[notes[int(b)] for b in part["bin"]],
+                customdata=[notes[int(b)] + told.get(b, "") for b in part["bin"]],
                 hovertemplate=f"<b>{label}</b> {shown}<br>%{{customdata}}<extra></extra>",
             )
         )
@@ -142,16 +149,17 @@ def _dress(
     title: str,
     run: str,
     dollars: bool,
-    pools: int,
+    folded: str,
     mode: Mode,
 ) -> None:
+    pools = data["pool"].nunique()
     bins = data.drop_duplicates("bin").sort_values("bin")
     lost = "; pale: lost in a failed attempt" if not bins["kept"].fillna(True).all() else ""
     unit = "Spend a step (USD)" if dollars else "Seconds a step (s)"
     theme.apply(
         fig,
         title=title,
-        subtitle=f"{theme.short(run, 24)}; hatched: in no phase{lost}",
+        subtitle=f"{theme.short(run, 24)}; hatched: in no phase{lost}{'; ' if folded else ''}{folded}",
         alt=f"Stacked bars of {unit.lower()} by phase over the steps of {run}.",
         table="steps",
         mode=mode,

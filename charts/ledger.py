@@ -7,6 +7,7 @@ from analysis.result import Result
 from analysis.words import money
 from charts import theme
 from charts.blocks import has, score_axis, score_lines
+from charts.folding import FOLDED, fold, parts_told
 from charts.synthetic import marked
 from charts.theme import Mode
 
@@ -24,13 +25,15 @@ def spend_by_phase(result: Result, mode: Mode = "light") -> go.Figure:
     data = frame.dropna(subset=["usd"])
     totals = data.groupby("run")["usd"].sum().sort_values(ascending=False)
     shown = list(totals.index[:MOST_RUNS])
-    fig = go.Figure([_phase_bar(data, phase, shown, mode) for phase in theme.ordered_phases(data["phase"])])
+    data, folded = fold(data[data["run"].isin(shown)], "usd")
+    fig = go.Figure([_phase_bar(data, phase, mode) for phase in theme.ordered_phases(data["phase"])])
     left_out = len(totals) - len(shown)
     note = f"the {len(shown)} dearest of {len(totals)} runs; " if left_out else ""
     theme.apply(
         fig,
         title=title,
-        subtitle=f"{note}hatched: inside steps but in no phase, or paid outside steps",
+        subtitle=f"{note}hatched: inside steps but in no phase, or paid outside steps"
+        f"{f'; {folded}' if folded else ''}",
         alt=f"Stacked bars of spend by phase; {shown[0]} is the dearest run at {money(totals.iloc[0])}.",
         table="phases",
         mode=mode,
@@ -49,11 +52,15 @@ def spend_by_phase(result: Result, mode: Mode = "light") -> go.Figure:
     return fig
 
 
-def _phase_bar(data: pd.DataFrame, phase: str, runs: list[str], mode: Mode) -> go.Bar:
+def _phase_bar(data: pd.DataFrame, phase: str, mode: Mode) -> go.Bar:
     """Bars of the runs that have the phase: Plotly stacks wrongly over missing values."""
-    part = data[(data["phase"] == phase) & data["run"].isin(runs)].groupby("run")["usd"].sum()
+    rows = data[data["phase"] == phase]
+    part = rows.groupby("run")["usd"].sum()
     label = theme.phase_label(phase)
-    names = [theme.escape(r) for r in part.index]
+    names = [[theme.escape(r), ""] for r in part.index]
+    if phase == FOLDED:
+        told = {run: parts_told(mine, "usd", "${:,.2f}") for run, mine in rows.groupby("run")}
+        names = [[theme.escape(r), told[r]] for r in part.index]
     return go.Bar(
         x=list(part),
         y=list(part.index),
@@ -62,7 +69,7 @@ def _phase_bar(data: pd.DataFrame, phase: str, runs: list[str], mode: Mode) -> g
         legendgroup=phase,
         marker=theme.phase_marker(phase, mode),
         customdata=names,
-        hovertemplate=f"<b>%{{customdata}}</b><br>{label}: %{{x:$,.3s}}<extra></extra>",
+        hovertemplate=f"<b>%{{customdata[0]}}</b><br>{label}: %{{x:$,.3s}}%{{customdata[1]}}<extra></extra>",
     )
 
 
