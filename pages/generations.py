@@ -1,5 +1,7 @@
 """Platform generations: published RL runs side by side, the user's own laid over them."""
 
+from typing import Any
+
 import streamlit as st
 
 from analysis import generations as question
@@ -81,13 +83,14 @@ LABELS = {
 }
 
 
-def picked(param: str, label: str, options: list[str], default: str, noun: str, **more: object) -> str:
-    """Draw one bound select box, after naming a bad value of the address."""
-    value = url_choice(param, options, default, noun)
+def picked(param: str, label: str, options: list[str], default: str, noun: str, **more: Any) -> str:
+    """Draw one bound select box, after naming a bad value of the address, which holds what the box shows."""
+    names = more.get("format_func", str)
+    url_choice(param, [names(o) for o in options], names(default), noun)
     chosen = st.selectbox(
         label,
         options,
-        index=options.index(value),
+        index=options.index(default),
         key=param,
         bind="query-params",
         on_change=settle,

@@ -7,13 +7,14 @@ from analysis import platforms as question
 from charts import platforms as charts
 from pages.parts.answer import show_answer
 from pages.parts.assumptions import show_how
+from pages.parts.choose import segments
 from pages.parts.compute import compute_or_stop
 from pages.parts.download import csv_button, show_chart
 from pages.parts.frame import show_title
 from pages.parts.notices import show_warnings
 from pages.parts.search import chosen_first, search_rows
 from pages.parts.spec_table import comparison_html
-from pages.parts.state import current, note, settle, url_choice
+from pages.parts.state import current, note, settle
 from pages.parts.tables import UNKNOWN, as_shown, column_config
 from pages.parts.urlcheck import UrlNotice, quote
 
@@ -68,20 +69,7 @@ def show_rows(frame: pd.DataFrame, name: str, text: str, noun: str) -> None:
 
 def compared(names: dict[str, str]) -> list[str]:
     """Draw the platform picker, after naming what the address asks for in vain."""
-    asked = list(dict.fromkeys(v for v in st.query_params.get_all("hw_compare") if v))
-    known = [v for v in asked if v in names]
-    lost = [v for v in asked if v not in names]
-    if lost or len(known) > question.MOST:
-        why = (
-            f"platform {quote(lost)}, which the catalogue does not hold"
-            if lost
-            else f"{len(known)} platforms"
-        )
-        kept = known[: question.MOST] or list(question.DEFAULT)
-        note(
-            UrlNotice("hw_compare", f"The address asks for {why}; showing {quote([names[k] for k in kept])}.")
-        )
-        st.session_state["hw_compare"] = kept
+    _check_compared(names)
     picked: list[str] = st.multiselect(
         "Platforms to compare",
         list(names),
@@ -97,25 +85,45 @@ def compared(names: dict[str, str]) -> list[str]:
     return picked
 
 
+def _check_compared(names: dict[str, str]) -> None:
+    """Leave in the address what the picker can take: names as it shows them, each once, at most `MOST`."""
+    given = st.query_params.get_all("hw_compare")
+    asked = list(dict.fromkeys(names.get(v, v) for v in given if v))
+    known = [v for v in asked if v in names.values()]
+    kept = known[: question.MOST]
+    if not asked or kept == given:
+        return
+    lost = [v for v in asked if v not in known]
+    if lost or len(known) > len(kept):
+        plural = "s" if len(lost) > 1 else ""
+        why = (
+            f"platform{plural} {quote(lost)}, which the catalogue does not hold"
+            if lost
+            else f"{len(known)} platforms"
+        )
+        shown = quote(kept or [names[p] for p in question.DEFAULT])
+        note(UrlNotice("hw_compare", f"The address asks for {why}; showing {shown}."))
+    if kept:
+        st.query_params["hw_compare"] = kept
+    else:
+        del st.query_params["hw_compare"]
+    st.rerun()
+
+
 def show_prices(result: object, book_rows: pd.DataFrame, text: str) -> None:
     """Quotes of one kind over time, then every row of the price book."""
     kinds = [*question.rent_kinds(result.tables["prices"])]
     if kinds:
         default = state.common.price.partition(".")[0]
-        first = url_choice("hw_kind", kinds, default if default in kinds else kinds[0], "kind of price")
-        kind = st.segmented_control(
+        kind = segments(
+            "hw_kind",
             "Kind of price",
             kinds,
-            default=first,
-            format_func=lambda k: charts.KIND_WORDS.get(k, k),
-            required=True,
-            key="hw_kind",
-            bind="query-params",
-            on_change=settle,
-            args=("hw_kind",),
-            help="List prices and three-year rents differ by a factor of two: they never share a chart.",
+            default if default in kinds else kinds[0],
+            lambda k: charts.KIND_WORDS.get(k, k),
+            "List prices and three-year rents differ by a factor of two: they never share a chart.",
         )
-        show_chart(charts.price_dots(result, state.theme, str(kind)), key="hw_price_dots")
+        show_chart(charts.price_dots(result, state.theme, kind), key="hw_price_dots")
     show_rows(book_rows, "prices", text, "prices")
 
 

@@ -44,6 +44,8 @@ PAGE_CONTROLS = [
     ("intelligence.py", "in_after", ["Best checkpoint", "Last checkpoint"]),
     ("intelligence.py", "in_after", ["Last checkpoint", "Best checkpoint"]),
     ("utilisation.py", "ut_measure", ["GPU utilisation (NVML)", "GFX activity (AMD)"]),
+    ("generations.py", "gen_mode", ["synchronous", "asynchronous"]),
+    ("hardware.py", "hw_kind", ["list", "spot"]),
     ("utilisation.py", "ut_run", ["gb200-sync", "gb200-async"]),
 ]
 
@@ -75,3 +77,32 @@ def test_a_repeated_price_ends_as_one(app: App) -> None:
     assert control(at, "price") == second
     assert f"'{second}'" in said(at)
     assert at.query_params["price"] == second
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept", "named"),
+    [
+        (["H100 SXM", "B200 HGX"], ["h100-sxm", "b200-hgx"], ""),
+        (["h100-sxm"], ["h100-sxm"], ""),
+        (["H100 SXM", "nope", "H100 SXM"], ["h100-sxm"], "'nope'"),
+    ],
+)
+def test_platforms_to_compare(app: App, asked: list[str], kept: list[str], named: str) -> None:
+    at = app(hw_compare=asked).switch_page("hardware.py").run()
+    assert not at.exception
+    assert control(at, "hw_compare") == kept
+    assert (named in said(at)) if named else not at.warning
+
+
+def test_unknown_platforms_leave_the_usual_ones(app: App) -> None:
+    usual = control(app().switch_page("hardware.py").run(), "hw_compare")
+    at = app(hw_compare=["nope", "nada"]).switch_page("hardware.py").run()
+    assert control(at, "hw_compare") == usual
+    assert "'nope' and 'nada'" in said(at)
+    assert "hw_compare" not in at.query_params
+
+
+def test_a_choice_in_the_words_of_its_control_is_no_mistake(app: App) -> None:
+    at = app(gen_mode="asynchronous").switch_page("generations.py").run()
+    assert not at.warning
+    assert control(at, "gen_mode") == "async"
