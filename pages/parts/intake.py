@@ -90,7 +90,7 @@ def show_cards(store: Store) -> None:
 def _still_needed(store: Store, card: Card) -> None:
     runs, priced = actions.runs_for_cost(store, str(card.upload_id))
     for run in priced[:4]:
-        _priced(run)
+        _priced(run, card.id)
     for run in runs[:4]:
         with st.container(border=True, key=f"needs_{card.id}_{run}"):
             st.markdown(f"**Still needed for dollars: {actions.shown(run)}**")
@@ -99,10 +99,10 @@ def _still_needed(store: Store, card: Card) -> None:
         st.caption(f"{len(runs) - 4} more runs need details: see *Run details* below.")
 
 
-def _priced(run: str) -> None:
+def _priced(run: str, card_id: str) -> None:
     """What a run of the file costs, now that all is known, and where to read on."""
     result = compute("ledger", {"runs": [run], "platforms": []})
-    with st.container(border=True, key=f"priced_{run}"):
+    with st.container(border=True, key=f"priced_{card_id}_{run}"):
         st.markdown(f":green[:material/check:] {md_escape(' '.join(result.answer.split()))}")
         with st.container(horizontal=True):
             for file, label in (("overview.py", "Overview"), ("rollouts.py", "Rollouts")):

@@ -1,5 +1,6 @@
 """What can be done with an upload: read it, undo it, read it again with other choices, fetch the original."""
 
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -130,7 +131,7 @@ def bring_back(store: Store, decision: Decision) -> None:
     add_card(Card(receipt.upload_id, receipt.file, upload_id=receipt.upload_id))
 
 
-def read_again(store: Store, receipt: Receipt, raw: Mapping[str, Any], key: str) -> None:
+def read_again(store: Store, receipt: Receipt, raw: Mapping[str, Any]) -> None:
     """Undo an upload and read its original with other choices; on a refusal the old reading comes back."""
     path = store.original(receipt.sha256)
     with store.exclusive():
@@ -143,7 +144,7 @@ def read_again(store: Store, receipt: Receipt, raw: Mapping[str, Any], key: str)
             st.rerun()
         try:
             fresh = ingest_file(store, path, receipt.file, wanted)
-            add_card(Card(key, receipt.file, upload_id=fresh.upload_id))
+            add_card(Card(uuid.uuid4().hex, receipt.file, upload_id=fresh.upload_id))
         except UserError as error:
             ingest_file(store, path, receipt.file, old)
             st.session_state["upload_error"] = error

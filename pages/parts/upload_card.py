@@ -184,7 +184,7 @@ def _choices(store: Store, receipt: Receipt, choices: Mapping[str, Any], key: st
             wanted = {"timezone": zone, "run": run.strip(), "host": host.strip()}
             if form != receipt.format or choices.get("format"):
                 wanted["format"] = form
-            actions.read_again(store, receipt, {**choices, **wanted}, key)
+            actions.read_again(store, receipt, {**choices, **wanted})
 
 
 def _actions(store: Store, receipt: Receipt, key: str) -> None:

@@ -11,6 +11,7 @@ from data.queries import uploads as queries
 from data.run_details import current_details, missing_for_cost
 from data.store import Store
 from pages.parts import run_form
+from pages.parts.upload_actions import Card
 
 App = Callable[..., AppTest]
 
@@ -160,6 +161,28 @@ def test_reading_again_with_another_run_name(app: App, store: Store) -> None:
     next(b for b in at.button if b.label == "Read again").click().run()
     assert not at.exception
     assert at.multiselect(key="runs").options == ["renamed"]
+
+
+def test_reading_again_from_the_list_of_uploads(app: App, store: Store) -> None:
+    at = _upload(app, "run-a.jsonl", verl_log())
+    at.selectbox(key="open_upload").set_value(_only_upload(store)).run()
+    assert not at.exception
+    for name in ("renamed", "renamed-again"):
+        at.text_input(key=f"run_open_{_only_upload(store)}").set_value(name)
+        form = f"choices_form_open_{_only_upload(store)}"
+        next(b for b in at.button if b.label == "Read again" and b.form_id == form).click().run()
+        assert not at.exception
+        assert at.multiselect(key="runs").options == [name]
+        assert sum(b.label == "Undo this upload" for b in at.button) == 2
+
+
+def test_two_files_of_one_priced_run_have_a_card_each(app: App, loaded: Store) -> None:
+    at = app().switch_page("telemetry.py").run()
+    with loaded.view() as view:
+        ids = [str(i) for i in queries.listing(view)["upload_id"]]
+    at.session_state["upload_cards"] = [Card(f"card{i}", "file", upload_id=u) for i, u in enumerate(ids)]
+    at.run()
+    assert not at.exception
 
 
 def test_a_refused_rereading_leaves_the_old_one(app: App, store: Store) -> None:
