@@ -203,8 +203,8 @@ def _outside(measure: str, spend: Spend, samples: pd.DataFrame) -> list[Notice]:
     remedy = "check the start, the end and the GPUs in the run details, and the time zone of the samples"
     out = []
     for row in records(samples[(samples["measure"] == measure) & (samples["outside_s"] > 0)]):
-        hours = f"{count(row['outside_s'] / 3600)} sampled GPU-hours"
-        text = f"{row['run']}: {hours} lie outside the time of its attempts and are not counted: {remedy}."
+        lost = f"{count(row['outside_s'] / 3600)} sampled GPU-hours"
+        text = f"{row['run']}: {lost} lie outside the time of its attempts and are not counted: {remedy}."
         out.append(Notice("samples_outside_allocation", text, str(row["run"])))
     for run, (hours, allocated) in excess(spend, samples).items():
         who = run or "The GPUs"
