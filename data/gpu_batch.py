@@ -7,13 +7,15 @@ from pathlib import Path, PurePath
 
 import pandas as pd
 
+from data.csvio import TEXT_LIMIT
 from data.gpu_rollup import MEASURES, hold, time_facts
-from data.readers.base import Batch, Choices, Source
+from data.readers.base import Batch, Choices, SetAside, Source
 from data.readers.gpu_csv import GpuIdentity, GpuRows
 from data.sql import first, number
 from data.timezones import offsets, zone_of
 
 UTIL_MEASURES = MEASURES[:8]
+MAX_INTEGER = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ def build(
         f"(select gpu, {stamp} as ts, ord{columns} from identified "
         "where stamp is not null and gpu in (select gpu from names))"
     )
+    _odd_wholes(file, batch)
     measures = list(file.measures)
     duplicates = hold(con, relation, measures, "gpu")
     con.execute("drop view identified; drop table raw")
@@ -174,7 +177,18 @@ def _gpus_table(file: GpuFile, ids: Mapping[int, str], choices: Choices) -> pd.D
 
 
 def _whole(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdigit() else None
+    return int(text) if text is not None and text.isdigit() and int(text) <= MAX_INTEGER else None
+
+
+def _odd_wholes(file: GpuFile, batch: Batch) -> None:
+    """Set aside the index and attempt cells that a 32-bit column cannot hold; their samples stay."""
+    for one in file.rows.gpus:
+        for column, text in (("gpu_index", one.index), ("attempt", one.attempt)):
+            if text is not None and text.isdigit() and int(text) > MAX_INTEGER:
+                line = _one(file, f"select min(line) from identified where gpu = {one.gpu}")
+                batch.set_aside.append(
+                    SetAside(line, "beyond the range of a whole number", text[:TEXT_LIMIT], column)
+                )
 
 
 def _time_facts(file: GpuFile, batch: Batch, choices: Choices) -> None:

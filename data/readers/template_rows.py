@@ -17,6 +17,13 @@ Row = dict[str, Cell]
 _TRUE = frozenset({"true", "yes", "y", "t", "1", "1.0", "pass", "passed", "ok"})
 _FALSE = frozenset({"false", "no", "n", "f", "0", "0.0", "fail", "failed"})
 MAX_WHOLE = {"BIGINT": 10**15, "INTEGER": 2**31 - 1}
+_BEYOND = "beyond the range of a whole number"
+_NOT_NUMBERS = frozenset({"nan", "inf", "infinity"})
+_LOST_WITHOUT = frozenset({"attempt", "repeat"})
+"""Columns with a default: a cell that is there but unreadable must not get the default."""
+MOST_GPUS = 1e7
+FIRST_YEAR, LAST_YEAR = 2000, 2100
+_LEAST = {"step": 0, "resumed_from_step": 0, "last_checkpoint_step": 0, "n_tasks": 1, "k": 1, "repeat": 0}
 _MAY_BE_DAYS = frozenset({"charge_start", "charge_end"})
 """Invoices give periods in days."""
 _UNITS = {"ratio": "ratio", "s": "s", "B": "B", "W": "W", "J": "J", "MHz": "MHz", "degC": "C"}
@@ -86,9 +93,9 @@ class RowParser:
         for i, column in self.fields.by_index.items():
             text = row.cells[i] if i < len(row.cells) else None
             if is_missing(text):
-                values[column.name] = None
-                continue
-            value, reason = self._cell(i, column, str(text).strip())
+                value, reason = None, _odd_missing(column, str(text or "").strip())
+            else:
+                value, reason = self._cell(i, column, str(text).strip())
             values[column.name] = value
             if reason:
                 bad.append(SetAside(row.line, reason, str(text)[:TEXT_LIMIT], self.layout.header[i]))
@@ -101,8 +108,10 @@ class RowParser:
     def _fatal(self, values: Row, bad: Sequence[SetAside]) -> str:
         reasons = {one.column: one.reason for one in bad}
         for i, column in self.fields.by_index.items():
+            why = reasons.get(self.layout.header[i])
+            if why and column.name in _LOST_WITHOUT:
+                return f"'{self.layout.header[i]}': {why}"
             if column.required and values[column.name] is None:
-                why = reasons.get(self.layout.header[i])
                 return f"'{self.layout.header[i]}': {why}" if why else f"'{self.layout.header[i]}' is empty"
         return ""
 
@@ -110,23 +119,18 @@ class RowParser:
         if column.type == "VARCHAR":
             return _word(column.name, text)
         if column.type == "TIMESTAMP":
-            return self._stamp(f"{text} 00:00" if column.name in _MAY_BE_DAYS and _day(text)[0] else text)
+            whole_day = column.name in _MAY_BE_DAYS and _day(text)[0] is not None
+            return _in_years(*self._stamp(f"{text} 00:00" if whole_day else text))
         if column.type == "DATE":
-            return _day(text)
+            return _in_years(*_day(text))
         if column.type == "BOOLEAN":
             return _boolean(text)
         if column.name == "passed" and text.casefold() in _TRUE | _FALSE:
             return (1.0 if text.casefold() in _TRUE else 0.0), ""
         number, reason = self.number(i, text, self.fields.units[i])
         if number is None:
-            return None, reason
-        if number < 0 and column.unit in NEVER_NEGATIVE:
-            return None, "a negative amount"
-        if column.type in ("BIGINT", "INTEGER"):
-            if abs(number) > MAX_WHOLE[column.type]:
-                return None, "a number too large for this column"
-            return (int(number), "") if number.is_integer() else (None, "not a whole number")
-        return number, ""
+            return None, reason or (_BEYOND if column.type in MAX_WHOLE else "out of range")
+        return _judged(column, number)
 
     def number(self, i: int, text: str, unit: str | None = None) -> tuple[float | None, str]:
         """(number in base units, reason when it is none) of a cell; equal texts are parsed once."""
@@ -145,6 +149,37 @@ class RowParser:
         if stamp.offset is None and self.zone is not None:
             return to_utc(stamp.at, self.zone), ""
         return stamp.at, ""
+
+
+def _judged(column: Column, number: float) -> tuple[Cell, str]:
+    """A number as its column holds it, or why it cannot be one."""
+    if number < 0 and column.unit in NEVER_NEGATIVE:
+        return None, "a negative amount"
+    if column.unit == "GPUs" and number > MOST_GPUS:
+        return None, f"more than {MOST_GPUS:,.0f} GPUs"
+    if column.type not in MAX_WHOLE:
+        return number, ""
+    if abs(number) > MAX_WHOLE[column.type]:
+        return None, _BEYOND
+    if not number.is_integer():
+        return None, "not a whole number"
+    if number < _LEAST.get(column.name, number):
+        return None, f"less than {_LEAST[column.name]}"
+    return int(number), ""
+
+
+def _odd_missing(column: Column, text: str) -> str:
+    """Why a cell that holds no usable number is not simply empty; '' when it is."""
+    word = text.casefold().lstrip("+-")
+    if column.type in MAX_WHOLE and word.isdigit():
+        return _BEYOND
+    return "not a number" if column.required and word in _NOT_NUMBERS else ""
+
+
+def _in_years(value: Cell, reason: str) -> tuple[Cell, str]:
+    if isinstance(value, date) and not FIRST_YEAR <= value.year <= LAST_YEAR:
+        return None, f"a year outside {FIRST_YEAR} to {LAST_YEAR}"
+    return value, reason
 
 
 def _day(text: str) -> tuple[Cell, str]:

@@ -106,7 +106,7 @@ class Collector:
 
     def _pool(self, row: Row) -> str:
         if self.template.name == "runs" and not any(
-            row.get(n) is not None for n in ("platform", "gpus", "cores")
+            row.get(n) is not None for n in ("platform", "gpus", "cores", "role")
         ):
             return ""
         if row.get("role") is None:

@@ -101,3 +101,55 @@ def test_the_same_file_from_two_sides_at_once_is_stored_once(store):
         thread.join()
     assert sorted(bool(receipt.duplicate_of) for receipt in found) == [False, True, True, True]
     assert uploads(store) == 1
+
+
+@pytest.mark.parametrize(
+    ("header", "cells", "column", "words"),
+    [
+        ("run,status,attempt", "r,completed,{}", "attempt", "beyond the range of a whole number"),
+        ("step,step_s,tok_gen", "{},2,3", "step", "beyond the range of a whole number"),
+    ],
+)
+@pytest.mark.parametrize("number", [2**63, 2**64, "1e30"])
+def test_whole_numbers_out_of_range_set_their_record_aside(store, header, cells, column, words, number):
+    good = cells.format(1)
+    receipt = ingest_file(store, io.BytesIO(f"{header}\n{good}\n{cells.format(number)}\n".encode()), "n.csv")
+    assert (receipt.records, receipt.stored) == (2, 1)
+    assert receipt.set_aside[0]["line"] == 3
+    assert column in receipt.set_aside[0]["reason"] and words in receipt.set_aside[0]["reason"]
+
+
+_EVALS = "run,step,benchmark,metric,score,n_tasks,k,attempt"
+_IMPLAUSIBLE = [
+    (_EVALS, "r,1,b,acc,0.5,{},1,1", "0", "less than 1", True),
+    (_EVALS, "r,1,b,acc,0.5,3,{},1", str(2**31), "beyond the range", True),
+    (_EVALS, "r,1,b,acc,0.5,3,1,{}", str(2**31), "beyond the range", False),
+    (_EVALS, "r,1,b,acc,{},3,1,1", "NaN", "not a number", False),
+    ("eval_id,task,passed,repeat", "e,t,1,{}", str(2**40), "beyond the range", False),
+    ("step,step_s,tok_gen", "{},2,3", "-1", "less than 0", False),
+    ("run,status,gpus,role", "r,completed,{},train", "100000000", "GPUs", True),
+    ("run,status,started_at", "r,completed,{}", "1999-12-31T00:00:00Z", "a year outside", True),
+    ("run,status,started_at", "r,completed,{}", "2101-01-01T00:00:00Z", "a year outside", True),
+]
+
+
+@pytest.mark.parametrize(("header", "cells", "odd", "words", "kept"), _IMPLAUSIBLE)
+def test_implausible_cells_are_set_aside_with_a_reason(store, header, cells, odd, words, kept):
+    receipt = ingest_file(store, io.BytesIO(f"{header}\n{cells.format(odd)}\n".encode()), "n.csv")
+    assert receipt.stored == int(kept)
+    assert receipt.set_aside[0]["line"] == 2
+    assert words in receipt.set_aside[0]["reason"]
+
+
+@pytest.mark.parametrize(("number", "stored"), [(2**31, 3), (2**63, 2)])
+def test_gpu_places_out_of_range_do_not_stop_the_import(store, number, stored):
+    text = (
+        "ts,host,gpu_index,gpu_util\n"
+        "2026-01-01T00:00:00Z,n1,0,0.5\n2026-01-01T00:01:00Z,n1,0,0.5\n"
+        f"2026-01-01T00:00:00Z,n1,{number},0.5\n"
+    )
+    receipt = ingest_file(store, io.BytesIO(text.encode()), "g.csv")
+    assert (receipt.records, receipt.stored) == (3, stored)
+    said = [(one["line"], one["column"]) for one in receipt.set_aside]
+    assert said == ([(4, "gpu_index")] if stored == 3 else [])
+    assert sum(receipt.ignored.values()) == 3 - stored
