@@ -79,6 +79,9 @@ def print_receipt(receipt: Mapping[str, Any]) -> None:
     print("  {:,} records = {:,} stored + {:,} set aside + {:,} ignored".format(*counts))
     for item in receipt["set_aside"][:SHOWN_LINES]:
         print(f"    line {item['line']}: {item['reason']}")
+    more = max(receipt["quarantined"], len(receipt["set_aside"])) - SHOWN_LINES
+    if more > 0:
+        print(f"    … and {more:,} more (see --json)")
     if receipt["runs"]:
         steps = receipt["steps"]
         span = f"; {steps['count']} steps, {steps['first']} to {steps['last']}" if steps["count"] else ""
