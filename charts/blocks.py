@@ -9,6 +9,8 @@ import plotly.graph_objects as go
 from charts import theme
 from charts.theme import MAX_COLOURED_RUNS, MAX_POINTS, Mode
 
+MOST_WHISKERED_RUNS = MAX_COLOURED_RUNS
+
 
 def has(frame: pd.DataFrame | None, *columns: str) -> bool:
     """Say whether a table is there, has these columns, and at least one row with all of them known."""
@@ -185,6 +187,22 @@ def score_axis(frame: pd.DataFrame) -> tuple[str, str]:
     if frame.get("key", pd.Series(dtype=object)).nunique() > 1:
         detail += "; runs were evaluated with different settings"
     return f"Score{where} ({unit})", detail
+
+
+def score_figure(frame: pd.DataFrame, mode: Mode, *, x_hover: str) -> tuple[go.Figure, str, str]:
+    """Return the lines of scores with their intervals, the vertical axis title, and the subtitle.
+
+    Whiskers are left out where lines are too many or too long to tell them apart; the subtitle says which.
+    """
+    few = frame.dropna(subset=["x", "score"])["run"].nunique() <= MOST_WHISKERED_RUNS
+    known = has(frame, "score", "low", "high")
+    fig = go.Figure(score_lines(frame, mode, x_hover=x_hover, whiskers=few and known))
+    label, subtitle = score_axis(frame)
+    if any(trace.error_y.array is not None for trace in fig.data):
+        subtitle += "; whiskers: 95 % interval of each score"
+    elif known:
+        subtitle += "; too many points to draw their 95 % intervals"
+    return fig, label, subtitle
 
 
 def score_lines(frame: pd.DataFrame, mode: Mode, *, x_hover: str, whiskers: bool = False) -> list[go.Scatter]:

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 from analysis.result import Result
 from analysis.words import money
 from charts import theme
-from charts.blocks import error_bars, has, score_axis, score_lines
+from charts.blocks import error_bars, has, score_figure
 from charts.synthetic import marked
 from charts.theme import Mode
 
@@ -30,14 +30,11 @@ def curve(result: Result, mode: Mode = "light") -> go.Figure:
         return theme.empty(
             result.answer or "No score can be placed here.", title=title, table="points", mode=mode
         )
-    fig = go.Figure(score_lines(frame, mode, x_hover=hover, whiskers=frame["run"].nunique() <= 4))
-    label, subtitle = score_axis(frame)
+    fig, label, subtitle = score_figure(frame, mode, x_hover=hover)
     theme.apply(
         fig,
         title=title,
-        subtitle=f"{subtitle}; whiskers: 95 % interval of each score"
-        if frame["low"].notna().any()
-        else subtitle,
+        subtitle=subtitle,
         alt=f"{label} against {words}, one line for each of {frame['run'].nunique()} runs.",
         table="points",
         mode=mode,

@@ -69,6 +69,27 @@ def test_scores_are_percent_on_screen_and_equal_the_table() -> None:
     assert "%" in fig.layout.yaxis.title.text
 
 
+@pytest.mark.parametrize(
+    ("make", "draw"), [(made.ledger, ledger.score_by_usd), (made.learning, learning.curve)]
+)
+def test_every_score_has_its_interval_and_the_subtitle_says_so(make, draw) -> None:
+    fig = draw(make(), "light")
+    for trace in fig.data:
+        assert list(trace.error_y.array) == pytest.approx([4.0] * len(trace.y))
+        assert list(trace.error_y.arrayminus) == pytest.approx([4.0] * len(trace.y))
+    assert "95 %" in fig.layout.meta["subtitle"]
+
+
+def test_intervals_are_not_promised_where_none_is_drawn() -> None:
+    points = made.scores().assign(low=None, high=None)
+    bare = ledger.score_by_usd(made.result("ledger", scores=points.to_dict("records")), "light")
+    assert "95 %" not in bare.layout.meta["subtitle"]
+    assert all(t.error_y.array is None for t in bare.data)
+    crowd = ledger.score_by_usd(made.ledger(tuple(f"run-{i}" for i in range(9))), "light")
+    assert "too many points" in crowd.layout.meta["subtitle"]
+    assert all(t.error_y.array is None for t in crowd.data)
+
+
 def test_raw_scores_are_not_turned_into_percent() -> None:
     points = made.scores(("alpha",)).assign(kind="points", score=7.0)
     fig = learning.curve(made.result("learning", points=points.to_dict("records")), "light")
