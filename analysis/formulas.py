@@ -236,7 +236,8 @@ _ALL = (
         "spend",
         "frac",
         "campaign",
-        "none: what the files call waiting; a lower bound",
+        "none: what the files call waiting, a lower bound; with an attempt whose survival is not known, an "
+        "upper bound",
     ),
 )
 

@@ -203,8 +203,11 @@ def sentence(
     point: float | None,
     waste_frac: float | None,
     picked: bool = False,
+    at_most: bool = False,
 ) -> str:
-    """The answer line; `picked`: the gain is that of the best of several runs."""
+    """The answer line; `picked`: the gain is that of the best of several runs; `at_most`: the waste holds
+    attempts of which a part may have survived.
+    """
     several = not spent.campaign and len(spent.runs) > 1
     head = f"{spent.subject} {'have' if several else 'has'} no dollar figure yet"
     if spent.usd is not None:
@@ -218,9 +221,11 @@ def sentence(
     if spent.usd is None:
         text += f". {spent.missing.rstrip('.')}"
     elif waste_frac is not None and waste_frac > 0:
-        text += f"; {percent(waste_frac)} of the money went to waiting and failed attempts"
+        most = "up to " if at_most else ""
+        text += f"; {most}{percent(waste_frac)} of the money went to waiting and failed attempts"
     if spent.usd is not None and spent.nothing_booked:
-        text += f"; no data or staff costs are recorded for this {'campaign' if spent.campaign else 'run'}"
+        whose = "this campaign" if spent.campaign else "these runs" if several else "this run"
+        text += f"; no data or staff costs are recorded for {whose}"
     return text + "."
 
 

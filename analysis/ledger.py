@@ -23,7 +23,7 @@ from analysis.params import CommonParams
 from analysis.phases import by_run_and_phase, phase_costs, waiting_usd
 from analysis.points import POINTS, score_points
 from analysis.result import Notice, Result
-from analysis.spend import Spend, compute_spend, filters_of
+from analysis.spend import LINEAGE_UNKNOWN, Spend, compute_spend, filters_of
 from data.queries import spend as queries
 from data.view import View
 
@@ -85,7 +85,8 @@ def compute(view: View, params: LedgerParams) -> Result:
     ledger = _ledger(spend, rows, phases, evals, points, notices)
     waste = _waste_frac(spend, costs, subject, params.boundary)
     return result(
-        "ledger", view, params, sentence(params, subject, row, point[0], waste, bool(note)),
+        "ledger", view, params, 
+        sentence(params, subject, row, point[0], waste, bool(note), _unsure(spend, subject, params.boundary)),
         headline=figures(params, subject, row, point),
         tables={
             "ledger": ledger, "phases": phases, "scores": points[points["x"].notna()].reset_index(drop=True),
@@ -154,3 +155,10 @@ def _waste_frac(spend: Spend, costs: pd.DataFrame, subject: Money, boundary: str
     waits = waiting_usd(costs)
     lost = 0.0 if boundary == "compute" else float(mine["lost_usd"].sum())
     return (sum(waits.get(run, 0.0) for run in subject.runs) + lost) / subject.usd
+
+
+def _unsure(spend: Spend, subject: Money, boundary: str) -> bool:
+    """Whether the lost work holds attempts of which a part may have survived: then it is an upper bound."""
+    return boundary != "compute" and any(
+        notice.code == LINEAGE_UNKNOWN and notice.where in subject.runs for notice in spend.notices
+    )

@@ -45,6 +45,7 @@ CAMPAIGN_SUMS = [*HOURS, *MONEY, "usd_compute", "usd_campaign", "usd_full", "san
 CAMPAIGN_SUMS += ["useful_gpu_s", "billed_gpu_s"]
 CAMPAIGNS = ["campaign", *CAMPAIGN_SUMS, "booked_to_campaign_usd", "goodput_frac", "runs"]
 NO_BOOKED = "full_without_costs"
+LINEAGE_UNKNOWN = "lineage_unknown"
 LOST = ["run", "attempt", "cause", "gpu_hours", "usd"]
 
 
@@ -253,7 +254,7 @@ def _notices(rows: tuple[Row, ...], tries: dict[tuple[str, int], Row], runs: lis
             f"What survives of an interrupted attempt of {run} is not known (no resume step or no step "
             "times), so none of it counts as surviving."
         )
-        out.append(Notice("lineage_unknown", words, run))
+        out.append(Notice(LINEAGE_UNKNOWN, words, run))
     return [*out, *synthetic_notice(row["run"] for row in runs if row["synthetic"])]
 
 

@@ -161,3 +161,19 @@ def test_the_ledger_does_not_depend_on_row_order(home: Home) -> None:
 
 def test_metrics_page_is_the_formulas() -> None:
     assert DOC.read_text(encoding="utf-8") == markdown(), "run analysis.formulas.write()"
+
+
+def test_waste_is_at_most_when_the_survival_of_an_attempt_is_unknown(home: Home) -> None:
+    assert "; up to" not in ledger(home).answer
+    home.con.execute("UPDATE steps SET step_s = NULL WHERE run = 'broken' AND attempt = 1")
+    result = ledger(home)
+    assert "lineage_unknown" in {w.code for w in result.warnings}
+    assert "; up to " in result.answer and "of the money went to waiting" in result.answer
+
+
+def test_several_runs_without_a_campaign_have_no_dollars(home: Home) -> None:
+    home.con.execute("UPDATE runs SET campaign = NULL")
+    home.con.execute("UPDATE allocations SET gpus = NULL")
+    assert ledger(home).answer.startswith("The 3 runs without a campaign have no dollar figure yet")
+    for name in ("unit_economics", "rollouts", "gain", "bottleneck", "utilisation"):
+        assert "campaign has" not in run(name, home.view(), {}).answer

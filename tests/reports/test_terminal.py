@@ -7,7 +7,8 @@ from reports.terminal import SHOWN_LINES, print_receipt
 
 def receipt(n: int) -> dict[str, object]:
     return {
-        "file": "a.csv", "format": "f", "confidence": 1.0, "duplicate_of": None, "records": 20, "stored": 20 - n,
+        "file": "a.csv", "format": "f", "confidence": 1.0, "duplicate_of": None, "records": 20,
+        "stored": 20 - n,
         "quarantined": n, "ignored": {}, "runs": (), "warnings": (), "missing_for_cost": (),
         "set_aside": [{"line": i, "reason": "not a number"} for i in range(n)],
     }  # fmt: skip
