@@ -15,7 +15,8 @@ from pages.parts.tables import show_table
 state = current()
 result = compute_or_stop("ledger")
 stop_when_empty("Overview", result)
-show_head("Overview", [result], ["spend", "gain", "usd_per_point", "goodput"], lead=example.lead(state.store))
+lead = example.lead(state.store, list(result.tables["ledger"]["run"]))
+show_head("Overview", [result], ["spend", "gain", "usd_per_point", "goodput"], lead=lead)
 
 st.subheader("Ledger", anchor=False)
 ledger = result.tables["ledger"]

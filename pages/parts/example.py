@@ -1,9 +1,14 @@
 """The bundled example, one click in and one click out."""
 
+from collections.abc import Collection
+
 import streamlit as st
 
 from data.examples.load import example_loaded, load_example, remove_example
+from data.queries import frame as frame_queries
 from data.store import Store
+
+EXAMPLE_RUNS = {"h100-sync", "gb200-sync", "gb200-async"}
 
 
 def load_button(store: Store, key: str = "load_example", label: str = "Load the example") -> None:
@@ -16,9 +21,11 @@ def load_button(store: Store, key: str = "load_example", label: str = "Load the 
         st.rerun()
 
 
-def lead(store: Store) -> str:
-    """Return the line that tells a stranger what the page shows; '' once the example is gone."""
-    if not example_loaded(store):
+def lead(store: Store, shown: Collection[str]) -> str:
+    """Return the line that tells a stranger what the page shows; '' unless that is all of the example alone."""
+    with store.view() as view:
+        runs = frame_queries.runs(view)
+    if set(shown) != EXAMPLE_RUNS or set(runs["run"][runs["synthetic"]]) != EXAMPLE_RUNS:
         return ""
     return (
         "An example: three made-up runs that train one model for maths on H100 and GB200, what they cost "

@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from data.examples import plan
 from data.store import Store
+from pages.parts import example
 from pages.parts.ledgertable import matching, prepare, side_by_side
 
 App = Callable[..., AppTest]
@@ -45,6 +47,21 @@ def test_answer_figures_ledger_and_charts_of_the_example(app: App, loaded: Store
     assert [s["layout"]["meta"]["table"] for s in drawn] == ["scores", "phases"]
     assert "USD" in drawn[0]["layout"]["xaxis"]["title"]["text"]
     assert "%" in drawn[0]["layout"]["yaxis"]["title"]["text"]
+
+
+def test_the_line_about_the_example_shows_with_all_of_it_only(app: App, loaded: Store) -> None:
+    line = "three made-up runs"
+    assert line in text_of(app())
+    assert line in text_of(app(runs=["h100-sync", "gb200-sync", "gb200-async"]))
+    assert line not in text_of(app(runs="h100-sync"))
+    with loaded.transaction() as cursor:
+        cursor.execute("insert into runs (run, campaign, synthetic) values ('mine', 'math-example', false)")
+    assert line not in text_of(app())
+    assert line in text_of(app(runs=["h100-sync", "gb200-sync", "gb200-async"]))
+
+
+def test_the_runs_of_the_example_have_the_names_that_its_line_is_about() -> None:
+    assert {run.run for run in plan.RUNS} == example.EXAMPLE_RUNS
 
 
 def test_phase_bars_add_up_to_the_spend_in_the_ledger(app: App, loaded: Store) -> None:
