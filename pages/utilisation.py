@@ -39,7 +39,7 @@ def name(measure: str) -> str:
 
 with controls:
     measure = dropdown("ut_measure", "Measure", options, "gpu_util", name, width=400)
-absent = "" if measure in recorded else "**Not recorded** for this choice.  \n"
+absent = "" if measure in recorded else f"**{md_escape(name(measure))}: not recorded** for this choice.  \n"
 st.caption(
     f"{absent}**Proves** that {md_escape(MEASURES[measure].proves)}.  \n"
     f"**Does not prove** {md_escape(MEASURES[measure].not_proves)}."

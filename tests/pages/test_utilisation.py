@@ -39,8 +39,15 @@ def test_a_measure_nobody_recorded_is_said_and_not_replaced(app: App, loaded: St
     at = opened(app)
     at.selectbox(key="ut_measure").set_value("gfx_activity").run()
     assert not at.exception
-    assert "gfx_activity was not recorded" in words(at)
-    assert "Not recorded" in words(at)
+    assert "GFX activity (AMD): not recorded" in " ".join(c.value.replace("\\", "") for c in at.caption)
+    answer = next(
+        m.value.replace("\\", "")
+        for m in at.markdown
+        if "was not recorded; recorded:" in m.value.replace("\\", "")
+    )
+    assert "gfx_activity" in answer.casefold()
+    figures = next(str(h.value) for h in at.get("html") if "ipd-figures" in str(h.value))
+    assert "Not known" in figures.split("</div>")[0]
 
 
 def test_the_address_picks_run_and_measure(app: App, loaded: Store) -> None:
