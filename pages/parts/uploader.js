@@ -3,6 +3,7 @@ const instances = new WeakMap()
 const PARALLEL = 2
 const POLL_MS = 400
 const HEAD_BYTES = 4096
+const SILENT_POLLS = 25
 const GONE = { kind: "Gone", what: "The file is no longer at hand", where: "", remedy: "Drop it again." }
 
 const randomId = () =>
@@ -141,6 +142,12 @@ class Zone {
     const ask = async () => {
       if (item.state !== "reading") return
       const answer = await fetch(`${this.data.url}/progress?job=${item.id}`).catch(() => null)
+      item.silent = answer ? 0 : (item.silent || 0) + 1
+      if (item.silent >= SILENT_POLLS) {
+        item.unreachable = true
+        item.request.abort()
+        return
+      }
       const job = answer && answer.ok ? await answer.json().catch(() => null) : null
       if (job && item.state === "reading") {
         const total = job.total ? ` of ${job.total.toLocaleString("en")}` : ""
@@ -177,7 +184,13 @@ class Zone {
       this.setTriggerValue("renew", randomId())
       return
     }
+    const read = item.state === "reading"
     item.state = "over"
+    if (status === 0 || item.unreachable) {
+      this.lose(item, read)
+      this.pump()
+      return
+    }
     item.row.remove()
     const error = status === 200 ? null : this.refusal(status, body)
     const result = { id: item.id, nonce: item.nonce, name: item.file.name, size: item.file.size, ok: status === 200, error }
@@ -187,12 +200,26 @@ class Zone {
     this.pump()
   }
 
+  // The row stays, because a card would need the connection that is gone. What was sent whole may have arrived.
+  lose(item, read) {
+    const name = item.file.name
+    const text = read
+      ? `connection lost while ${name} was read: look under Uploads, or drop it again (it is stored once)`
+      : `connection lost: ${name} was not stored, drop it again`
+    item.row.classList.add("lost")
+    item.row.querySelector(".what").textContent = text
+    item.row.querySelector("progress").remove()
+    const button = item.row.querySelector("button")
+    button.textContent = "Close"
+    button.onclick = () => item.row.remove()
+  }
+
   refusal(status, body) {
     if (body && body.error) return body.error
     if (status === -1) return { kind: "Cancelled", what: "Cancelled; nothing was stored", where: "", remedy: "" }
     return {
       kind: "Unreachable",
-      what: status === 0 ? "The connection broke; nothing was stored" : `The server answered ${status}`,
+      what: `The server answered ${status}`,
       where: "",
       remedy: "Send the file again.",
     }
