@@ -22,7 +22,7 @@ def load_button(store: Store, key: str = "load_example", label: str = "Load the 
 
 
 def lead(store: Store, shown: Collection[str]) -> str:
-    """Return the line that tells a stranger what the page shows; '' unless that is all of the example alone."""
+    """Return the line that tells a stranger what the page shows; '' unless that is the example, all of it."""
     with store.view() as view:
         runs = frame_queries.runs(view)
     if set(shown) != EXAMPLE_RUNS or set(runs["run"][runs["synthetic"]]) != EXAMPLE_RUNS:
