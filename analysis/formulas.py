@@ -142,7 +142,8 @@ _ALL = (
         "spend / (rollouts x p), p = correct / rollouts in the steps that report both",
         "usd_per_correct",
         "compute | campaign | full",
-        "95 %: Wilson interval of p, ends of the quote range",
+        "95 %: joint draws of the price (90 % inside the quote range) and of p (Jeffreys); ends of several "
+        "runs are added",
     ),
     Formula(
         "usd_per_informative",
@@ -150,7 +151,8 @@ _ALL = (
         "spend / (rollouts x q), q = 1 - (groups_all_right + groups_all_wrong) / groups",
         "usd_per_informative",
         "compute | campaign | full",
-        "95 %: Wilson interval of q over groups, ends of the quote range",
+        "95 %: joint draws of the price (90 % inside the quote range) and of q over groups (Jeffreys); ends "
+        "of several runs are added",
     ),
     Formula(
         "usd_per_mtok",

@@ -2,11 +2,12 @@
 
 from typing import Any, ClassVar
 
+import numpy as np
 import pandas as pd
 
 from analysis.common import figure, nothing, result
 from analysis.formulas import FORMULAS
-from analysis.frames import records, table
+from analysis.frames import NAN, Row, known, records, table
 from analysis.gaintable import lineage_sums
 from analysis.headline import Money, choose_subject
 from analysis.params import CommonParams
@@ -15,7 +16,8 @@ from analysis.spend import Spend, compute_spend, filters_of
 from analysis.words import money, percent, price_words
 from data.queries import unit_economics as queries
 from data.view import View
-from models.stats import Interval, wilson
+from models.draws import money_draws
+from models.stats import Interval, percentile_interval, wilson
 
 NO_CORRECT = (
     "reward is not accuracy: add the column correct (rollouts that a verifier passed) with the steps template"
@@ -31,6 +33,12 @@ UNITS = [
 ]  # fmt: skip
 
 
+SHARES = (
+    ("correct", "p_correct", "correct", "correct_n"),
+    ("informative", "q_informative", "informative", "groups_n"),
+)
+DRAWS = 4000
+SEED = 20260301
 BARS = ["run", "value", "low", "high", "unit"]
 
 
@@ -69,10 +77,7 @@ def unit_costs(spend: Spend, judged: pd.DataFrame) -> pd.DataFrame:
     sums = table(rows, names, [names[1], *names[3:]])
     out = base.merge(sums, on="run", how="left")
     out = out.merge(judged, on="run", how="left")
-    for share, part, total in (
-        ("p_correct", "correct", "correct_n"),
-        ("q_informative", "informative", "groups_n"),
-    ):
+    for _, share, part, total in SHARES:
         found = [_wilson(a, b) for a, b in zip(out[part], out[total], strict=True)]
         for end in ("value", "low", "high"):
             name = share if end == "value" else f"{share}_{end}"
@@ -80,14 +85,33 @@ def unit_costs(spend: Spend, judged: pd.DataFrame) -> pd.DataFrame:
                 [getattr(f, end) if f else None for f in found], index=out.index, dtype="float64"
             )
     out["covered_frac"] = out["rollouts_frac"]
-    for end, worst in (("", ""), ("_low", "_high"), ("_high", "_low")):
+    for end in ("", "_low", "_high"):
         per = (out[f"usd{end}"] * out["rollouts_frac"] / out["rollouts"]).where(out["rollouts"] > 0)
         out[f"usd_per_rollout{end}"] = per
-        for unit, share in (("correct", "p_correct"), ("informative", "q_informative")):
-            out[f"usd_per_{unit}{end}"] = (per / out[f"{share}{worst}"]).where(out[f"{share}{worst}"] > 0)
         tokens = (out[f"usd{end}"] * out["tok_gen_frac"] / (out["tok_gen"] / 1e6)).where(out["tok_gen"] > 0)
         out[f"usd_per_mtok{end}"] = tokens
+    for unit, share, part, total in SHARES:
+        out[f"usd_per_{unit}"] = (out["usd_per_rollout"] / out[share]).where(out[share] > 0)
+        ends = [_joint_ends(row, row[part], row[total]) for row in records(out)]
+        out[[f"usd_per_{unit}_low", f"usd_per_{unit}_high"]] = pd.DataFrame(
+            ends, index=out.index, columns=["low", "high"], dtype="float64"
+        )
     return out[UNITS]
+
+
+def _joint_ends(row: Row, part: Any, total: Any) -> tuple[float, float]:
+    """95 % of dollars for one that counts, by joint draws of the price (between its quotes) and the share
+    (Jeffreys posterior of a binomial); not a number where either is missing or nothing counts.
+    """
+    value, low, high = (row[f"usd_per_rollout{end}"] for end in ("", "_low", "_high"))
+    if (
+        _wilson(part, total) is None
+        or not part > 0
+        or not all(known(v) and v > 0 for v in (value, low, high))
+    ):
+        return NAN, NAN
+    shares = np.random.default_rng(SEED + 1).beta(part + 0.5, total - part + 0.5, DRAWS)
+    return percentile_interval(money_draws(value, low, high, DRAWS, SEED) / shares)
 
 
 def _wilson(part: Any, total: Any) -> Interval | None:
@@ -99,7 +123,8 @@ def _wilson(part: Any, total: Any) -> Interval | None:
 def _together(rows: pd.DataFrame) -> dict[str, Any]:
     """Unit costs of several runs: dollars of the runs that have one, over their counts.
 
-    A run without the count or dollars has no part in that unit; `<unit>_runs` says how many have.
+    A run without the count or dollars has no part in that unit; `<unit>_runs` says how many have. The ends of
+    the runs are added as if all were low or high at once, so the interval of several is never too narrow.
     """
     out: dict[str, Any] = {"all_runs": len(rows)}
     counts = {
