@@ -210,7 +210,7 @@ _ALL = (
     Formula(
         "coverage_of_allocated",
         "Sampled of the allocated GPU-hours",
-        "known GPU-hours of the measure / allocated GPU-hours",
+        "known GPU-hours of the measure inside the runs' attempts / allocated GPU-hours",
         "frac",
         "none",
         "exact; above 1 when files sample GPUs or times outside the allocations",
