@@ -148,10 +148,10 @@ def _figures(
 
 
 def _no_measure(params: UtilisationParams, found: pd.DataFrame) -> str:
-    names = [m for m in found["measure"] if m in MEASURES]
+    names = [MEASURES[m].label for m in found["measure"] if m in MEASURES]
     if not names:
         return "no GPU samples are loaded: upload an nvidia-smi or gpu_samples file"
-    return f"{params.measure} was not recorded; recorded: {', '.join(names)}"
+    return f"{MEASURES[params.measure].label} was not recorded; recorded: {', '.join(names)}"
 
 
 def _notices(

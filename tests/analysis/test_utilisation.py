@@ -33,7 +33,7 @@ def test_an_unrecorded_measure_is_said_and_never_replaced(home: Home) -> None:
     gpu_minutes(home)
     result = ask(home, measure="sm_active")
     assert result.figure("utilisation").value is None
-    assert "gpu_util" in result.answer
+    assert "GPU-Util (NVML)" in result.answer
     assert result.tables["heat"]["value"].isna().all()
 
 
