@@ -25,6 +25,7 @@ from reports.console import console_routes
 from reports.home import ServerNote, home_path, remove_note, write_note
 from reports.middleware import (
     OpenAddressError,
+    PlainOnLoopback,
     SecurityHeaders,
     TrustedHosts,
     check_address,
@@ -147,6 +148,7 @@ app = st.App(
     ],
     middleware=[
         Middleware(SecurityHeaders),
+        Middleware(PlainOnLoopback),
         Middleware(TrustedHosts, hosts=trusted_hosts(), open_to_all=OTHERS_ALLOWED),
     ],
 )
