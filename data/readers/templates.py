@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from data.csvio import HOPELESS_ROWS, TEXT_LIMIT, CsvLayout, CsvRows, no_rows, read_layout
+from data.csvio import HOPELESS_ROWS, TEXT_LIMIT, CsvCounts, CsvLayout, CsvRows, no_rows, read_layout
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
 from data.gpu_batch import GpuFile, build, missing_facts
@@ -147,20 +147,22 @@ class TemplateReader:
         ]
         if any(c.type == "TIMESTAMP" for c in fields.by_index.values()):
             batch.timezone = choices.timezone or UTC_NAME
-        batch.facts = source_facts(source) | {
+        batch.facts = self._file_facts(source, layout, counts) | {"missing_cells": parser.missing}
+        batch.facts |= _facts(batch.tables)
+        if counts.partial_last_line:
+            batch.warnings.append("The last line was cut in the middle of a row; it was dropped.")
+        batch.reconcile()
+        return batch
+
+    def _file_facts(self, source: Source, layout: CsvLayout, counts: CsvCounts) -> dict[str, object]:
+        return source_facts(source) | {
             "format": self.format,
             "records": counts.records,
             "columns": layout.columns,
             "header_repeated": counts.header_repeated,
             "partial_last_line": counts.partial_last_line,
             "ragged_rows": counts.ragged_rows,
-            "missing_cells": parser.missing,
         }
-        batch.facts |= _facts(batch.tables)
-        if counts.partial_last_line:
-            batch.warnings.append("The last line was cut in the middle of a row; it was dropped.")
-        batch.reconcile()
-        return batch
 
     def _describe(self, batch: Batch, layout: CsvLayout, fields: Fields, kept: set[int]) -> None:
         for i, column in fields.by_index.items():
@@ -280,14 +282,7 @@ class GpuSamplesReader(TemplateReader):
     ) -> Batch:
         counts = rows.counts
         batch = Batch(self.format, records=counts.records, set_aside=rows.set_aside)
-        batch.facts = source_facts(source) | {
-            "format": self.format,
-            "records": counts.records,
-            "columns": layout.columns,
-            "header_repeated": counts.header_repeated,
-            "partial_last_line": counts.partial_last_line,
-            "ragged_rows": counts.ragged_rows,
-        }
+        batch.facts = self._file_facts(source, layout, counts)
         batch.warnings += rows.warnings
         measures = {c.name: i for i, c in fields.by_index.items() if c.name in MEASURES}
         file = GpuFile(rows, measures, fields.has("ts"))
