@@ -25,7 +25,6 @@ from reports.console import console_routes
 from reports.home import ServerNote, home_path, remove_note, write_note
 from reports.middleware import (
     OpenAddressError,
-    PlainOnLoopback,
     SecurityHeaders,
     TrustedHosts,
     check_address,
@@ -34,6 +33,7 @@ from reports.middleware import (
 )
 from reports.receive import Uploads
 from reports.serve import report_routes
+from reports.static_memory import StaticFromMemory
 
 UNDER_STREAMLIT = ("starlette-app", "starlette-app-direct")
 
@@ -148,7 +148,7 @@ app = st.App(
     ],
     middleware=[
         Middleware(SecurityHeaders),
-        Middleware(PlainOnLoopback),
         Middleware(TrustedHosts, hosts=trusted_hosts(), open_to_all=OTHERS_ALLOWED),
+        Middleware(StaticFromMemory),
     ],
 )

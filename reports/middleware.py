@@ -54,24 +54,6 @@ class SecurityHeaders:
         await self.app(scope, receive, dressed)
 
 
-class PlainOnLoopback:
-    """Serve the app's static files uncompressed to this machine itself.
-
-    Packing them anew for every first visit costs a local browser more time than it saves.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI."""
-        client = scope.get("client")
-        if scope["type"] == "http" and "/static/" in scope["path"] and client and is_loopback(client[0]):
-            kept = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
-            scope = {**scope, "headers": kept}
-        await self.app(scope, receive, send)
-
-
 class TrustedHosts:
     """Answer 400 to any `Host` but ours (DNS rebinding), and 403 on an address others reach unless allowed.
 

@@ -11,7 +11,6 @@ from reports.middleware import (
     OPEN_FLAG,
     OPEN_WORDS,
     OpenAddressError,
-    PlainOnLoopback,
     SecurityHeaders,
     TrustedHosts,
     check_address,
@@ -161,30 +160,3 @@ def test_malformed_hosts_have_no_name():
     assert host_name("[::1") is None
     assert host_name("a:b:c") is None
     assert host_name("a?b") is None
-
-
-@pytest.mark.parametrize(
-    ("client", "path", "packed"),
-    [
-        ("127.0.0.1", "/static/js/index.js", False),
-        ("::1", "/static/js/index.js", False),
-        ("10.0.0.7", "/static/js/index.js", True),
-        ("127.0.0.1", "/healthz", True),
-    ],
-)
-def test_static_files_are_not_packed_for_this_machine(client, path, packed):
-    seen = []
-
-    async def inner(scope, receive, send):
-        seen.extend(name for name, _ in scope["headers"])
-
-    scope = {
-        "type": "http",
-        "path": path,
-        "client": (client, 1),
-        "headers": [(b"accept-encoding", b"gzip"), (b"host", b"localhost")],
-    }
-    with ThreadPoolExecutor(1) as aside:
-        aside.submit(asyncio.run, PlainOnLoopback(inner)(scope, None, None)).result()
-    assert (b"accept-encoding" in seen) == packed
-    assert b"host" in seen
