@@ -20,7 +20,8 @@ def no_progress(stage: str, done: int, total: int | None) -> None:
 class Source:
     """A spooled upload: the untouched original and its decoded UTF-8, LF twin (the same file when clean).
 
-    `head` is the first 64 KiB of decoded text.
+    `head` is the first 64 KiB of decoded text. `kind`: text, parquet, tfevents (one TensorBoard event file)
+    or folder (a tar of the files of one run folder, see `data.bundle`); only text has a head and lines.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Source:
     physical_lines: int
     ends_with_newline: bool
     head: str
+    kind: str = "text"
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,10 @@ class Proposal:
 
 
 class Reader(Protocol):
-    """One file format."""
+    """One file format. A module in `data/readers` names its readers in `READERS`; the registry finds them.
+
+    A reader of anything but text also has `kinds`, a tuple of the `Source.kind` it can judge.
+    """
 
     format: str
     title: str

@@ -186,3 +186,6 @@ def _warn(batch: Batch, file: GpuFile, choices: Choices) -> None:
             "The file names no host and no UUID: its GPUs are called after the file. "
             "Give the host to tell nodes apart."
         )
+
+
+READERS = (NvidiaSmiReader(),)

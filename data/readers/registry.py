@@ -3,25 +3,26 @@
 import re
 import tempfile
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 from data.errors import UnreadableFileError, UserError
 from data.readers.base import Choices, Reader, Sniff, Source
 from data.readers.foreign import describe, recognise
-from data.readers.nvidia_smi import NvidiaSmiReader
 from data.readers.template_specs import Template
-from data.readers.templates import TEMPLATE_READERS, TemplateReader
-from data.readers.verl_console import VerlConsoleReader
-from data.readers.verl_jsonl import VerlJsonlReader
-from data.readers.wandb_chart import WandbChartReader
+from data.readers.templates import TemplateReader
 
-REGISTRY: tuple[Reader, ...] = (
-    WandbChartReader(),
-    VerlConsoleReader(),
-    VerlJsonlReader(),
-    NvidiaSmiReader(),
-    *TEMPLATE_READERS,
-)
+
+def _discover() -> tuple[Reader, ...]:
+    """The `READERS` of every module beside this one, in the order of module names."""
+    package = Path(__file__).parent
+    names = sorted(module.name for module in iter_modules([str(package)]))
+    modules = [import_module(f"data.readers.{name}") for name in names if name != "registry"]
+    return tuple(reader for module in modules for reader in getattr(module, "READERS", ()))
+
+
+REGISTRY: tuple[Reader, ...] = _discover()
 
 SURE_FROM = 0.5
 CLOSE_WITHIN = 0.15
@@ -58,8 +59,9 @@ def sniff_all(source: Source) -> list[tuple[Reader, Sniff]]:
     with tempfile.TemporaryDirectory(prefix="ipd-head-") as folder:
         head = Path(folder) / "head"
         head.write_text(source.head, encoding="utf-8", newline="")
-        short = replace(source, path=head, original=head)
-        judged = _settled([(reader, reader.sniff(short)) for reader in REGISTRY], short)
+        short = replace(source, path=head, original=head) if source.kind == "text" else source
+        asked = [reader for reader in REGISTRY if source.kind in getattr(reader, "kinds", ("text",))]
+        judged = _settled([(reader, reader.sniff(short)) for reader in asked], short)
     return sorted(judged, key=lambda pair: -pair[1].confidence)
 
 

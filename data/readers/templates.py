@@ -309,11 +309,11 @@ def _reader(template: Template) -> TemplateReader:
     return GpuSamplesReader(template) if template.name == "gpu_samples" else TemplateReader(template)
 
 
-TEMPLATE_READERS: tuple[TemplateReader, ...] = tuple(_reader(t) for t in templates().values())
+READERS: tuple[TemplateReader, ...] = tuple(_reader(t) for t in templates().values())
 """One reader a template."""
 
 __all__ = [
-    "TEMPLATE_READERS",
+    "READERS",
     "GpuSamplesReader",
     "TemplateReader",
     "template_csv",

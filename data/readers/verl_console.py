@@ -255,3 +255,6 @@ def _vanished(records: list[Record]) -> frozenset[str]:
         for key in record.zero_keys:
             counts[key] = counts.get(key, 0) + 1
     return frozenset(key for key, n in seen.items() if counts.get(key) == n)
+
+
+READERS = (VerlConsoleReader(),)

@@ -205,3 +205,6 @@ def _step(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if 0 <= value <= MAX_STEP and value == int(value) else None
+
+
+READERS = (VerlJsonlReader(),)

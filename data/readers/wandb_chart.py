@@ -218,3 +218,6 @@ def _series_facts(chart: Chart) -> dict[str, object]:
         facts[f"series_mean[{series.name}]"] = float(np.mean(points.value)) if points.value else None
         facts[f"series_last[{series.name}]"] = points.value[-1] if points.value else None
     return facts
+
+
+READERS = (WandbChartReader(),)

@@ -15,7 +15,8 @@ from data.facts_base import PHASES, blank_facts
 from data.readers import choose, sniff_all
 from data.readers.base import Batch, Choices
 from data.readers.template_specs import CHOICES
-from data.readers.templates import TEMPLATE_READERS, TemplateReader, template_csv, template_docs, templates
+from data.readers.templates import READERS as TEMPLATE_READERS
+from data.readers.templates import TemplateReader, template_csv, template_docs, templates
 from data.spool import spool_bytes
 from data.tables import tables
 from data.values import is_missing
