@@ -12,7 +12,7 @@ from typing import Any
 import streamlit as st
 from anyio import to_thread
 from starlette.middleware import Middleware
-from streamlit import config
+from streamlit import config, file_util
 from streamlit.runtime.secrets import secrets_singleton
 
 from data.errors import UserError
@@ -149,6 +149,6 @@ app = st.App(
     middleware=[
         Middleware(SecurityHeaders),
         Middleware(TrustedHosts, hosts=trusted_hosts(), open_to_all=OTHERS_ALLOWED),
-        Middleware(StaticFromMemory),
+        Middleware(StaticFromMemory, folder=file_util.get_static_dir()),
     ],
 )

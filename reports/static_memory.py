@@ -5,7 +5,6 @@ from functools import cache
 from pathlib import Path
 
 from starlette.types import ASGIApp, Receive, Scope, Send
-from streamlit import file_util
 
 CACHE = b"public, immutable, max-age=31536000"
 TYPES = {".js": "text/javascript", ".css": "text/css", ".woff2": "font/woff2"}
@@ -14,13 +13,14 @@ TYPES = {".js": "text/javascript", ".css": "text/css", ".woff2": "font/woff2"}
 class StaticFromMemory:
     """Answer a GET for a hashed file of Streamlit's front end from memory; everything else passes.
 
+    `folder` is the one that Streamlit serves at `/`; its hashed files are below `static`.
     The route behind it takes a worker thread and several file calls for each, which compete for the processor
     with the browser that waits for them.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, folder: str) -> None:
         self.app = app
-        self.known = _known(Path(file_util.get_static_dir()))
+        self.known = _known(Path(folder))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""

@@ -20,7 +20,9 @@ async def behind(request):
 @pytest.fixture(scope="module")
 def url():
     routes = [Route("/{rest:path}", behind, methods=["GET", "POST"])]
-    with served(Starlette(routes=routes, middleware=[Middleware(StaticFromMemory)])) as address:
+    with served(
+        Starlette(routes=routes, middleware=[Middleware(StaticFromMemory, folder=str(FOLDER))])
+    ) as address:
         yield address
 
 
