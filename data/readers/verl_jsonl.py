@@ -53,7 +53,7 @@ class VerlJsonlReader:
         progress: Progress = no_progress,
     ) -> Batch:
         """Read all objects; raises UnreadableFileError when there is no step among them."""
-        objects = _Objects()
+        objects = JsonObjects()
         records: list[Record] = []
         set_aside: list[SetAside] = []
         for line, text, value in objects.read(source, progress):
@@ -88,7 +88,7 @@ class VerlJsonlReader:
 
 
 @dataclass
-class _Objects:
+class JsonObjects:
     """Reads JSON objects that may share a line or span several; keeps what is damaged."""
 
     damaged: list[SetAside] = field(default_factory=list)
@@ -173,19 +173,20 @@ def _decode_all(text: str) -> tuple[list[object], str]:
 
 def _record(line: int, text: str, value: object) -> Record | SetAside:
     data = value.get("data") if isinstance(value, dict) else None
-    step = _step(value.get("step")) if isinstance(value, dict) else None
+    step = whole_step(value.get("step")) if isinstance(value, dict) else None
     if not isinstance(data, dict):
         return SetAside(line, 'an object without "data"', text[:200])
     if step is None:
         return SetAside(line, 'an object without a whole "step"', text[:200])
     record = Record(line, step, {})
-    _fill(record, data, "")
+    fill_values(record, data)
     if not any(v == v for v in record.values.values()):
         return SetAside(line, f"step {step} holds no number", text[:200])
     return record
 
 
-def _fill(record: Record, data: dict[str, object], prefix: str) -> None:
+def fill_values(record: Record, data: dict[str, object], prefix: str = "") -> None:
+    """Put the numbers of a JSON object into a record; nested keys are joined by slashes, texts set aside."""
     for name, value in data.items():
         key = f"{prefix}{name}"
         if isinstance(value, bool | int | float):
@@ -194,14 +195,15 @@ def _fill(record: Record, data: dict[str, object], prefix: str) -> None:
         elif value is None:
             record.values[key] = math.nan
         elif isinstance(value, dict):
-            _fill(record, value, f"{key}/")
+            fill_values(record, value, f"{key}/")
         elif isinstance(value, str) and (read := number(value)) is not None:
             record.values[key] = read
         else:
             record.bad_cells.append(SetAside(record.line, "not a number", repr(value)[:80], key))
 
 
-def _step(value: object) -> int | None:
+def whole_step(value: object) -> int | None:
+    """A whole step number that a run can reach, else None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if 0 <= value <= MAX_STEP and value == int(value) else None
