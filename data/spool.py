@@ -16,6 +16,7 @@ import numpy as np
 
 from data.errors import UnreadableFileError
 from data.readers.base import Progress, Source, no_progress
+from data.tfrecord import is_event_file
 
 CHUNK_BYTES = 4 << 20
 HEAD_BYTES = 64 << 10
@@ -36,12 +37,14 @@ _ARCHIVES = (
     (b"BZh", "a bzip2 archive", "Unpack it (bunzip2) and load the text file inside."),
     (b"\xfd7zXZ\x00", "an xz archive", "Unpack it (unxz) and load the text file inside."),
     (b"\x28\xb5\x2f\xfd", "a zstd archive", "Unpack it (unzstd) and load the text file inside."),
-    (b"PAR1", "a Parquet file", "Export it as CSV and load that."),
     (b"%PDF", "a PDF", "Export the table behind it as CSV and load that."),
     (b"\x89PNG", "a picture", "Export the data of the chart as CSV and load that."),
     (b"\x80\x04\x95", "a Python pickle", "Export it as CSV or JSON lines; pickles are never opened."),
     (b"SQLite format 3\x00", "a SQLite database", "Export the table as CSV and load that."),
 )
+BUNDLE_MARK = ".ipd-bundle-1"
+"""Name of the first member of our own tar of a run folder."""
+_TAR_MAGIC_AT = 257
 
 
 class ByteStream(Protocol):
@@ -58,6 +61,7 @@ class _Counts:
     lf: int = 0
     cr: int = 0
     crlf: int = 0
+    kind: str = "text"
     last_byte: int = -1
     nul_after_lines: int | None = None
     is_utf8: bool = True
@@ -93,6 +97,7 @@ def spool(
 
     The original is kept byte for byte as `<folder>/<sha256>`; `Source.path` is the same file when it is clean
     UTF-8 with LF, else `<sha256>.utf8`. A carriage return alone ends a line only in a file that has no LF.
+    Parquet files, TensorBoard event files and bundles are binary: no head, no lines, `path` is the original.
     Raises UnreadableFileError for an empty file, NUL bytes, archives and other binary formats.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -130,6 +135,9 @@ def _spool(stream: ByteStream, total: int | None, name: str, part: Path, progres
             "The file is empty", name, "Check that the export finished, then load it again."
         )
     original = part.with_name(sha256)
+    if counts.kind != "text":
+        part.replace(original)
+        return _binary(name, original, sha256, counts)
     encoding, codec, bom = _encoding_of(head, counts)
     if not codec.startswith("utf-16") and counts.nul_after_lines is not None:
         raise _nul_error(name, counts.nul_after_lines + 1)
@@ -156,10 +164,13 @@ def _copy(
         for chunk in _chunks(stream):
             if not head:
                 head = chunk[:HEAD_BYTES]
+                counts.kind = kind_of(head)
                 _refuse_binary(head, name)
             hasher.update(chunk)
             out.write(chunk)
-            _inspect(chunk, counts, decoder)
+            if counts.kind == "text":
+                _inspect(chunk, counts, decoder)
+            counts.size_bytes += len(chunk)
             progress("spool", counts.size_bytes, total)
     if counts.is_utf8:
         counts.cut_character = bool(decoder.getstate()[0])
@@ -196,10 +207,43 @@ def _inspect(chunk: bytes, counts: _Counts, decoder: codecs.IncrementalDecoder) 
             counts.is_utf8 = False
             decoder.reset()
     counts.last_byte = chunk[-1]
-    counts.size_bytes += len(chunk)
+
+
+def kind_of(head: bytes) -> str:
+    """What the first bytes of a file say it is: parquet, tfevents, folder (our bundle) or text (all else)."""
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if is_tar(head) and head.startswith(BUNDLE_MARK.encode() + b"\0"):
+        return "folder"
+    return "tfevents" if is_event_file(head) else "text"
+
+
+def is_tar(head: bytes) -> bool:
+    """True for the first bytes of a tar archive (POSIX or GNU)."""
+    return head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + 5] == b"ustar"
+
+
+def _binary(name: str, original: Path, sha256: str, counts: _Counts) -> Source:
+    return Source(
+        name=name,
+        original=original,
+        path=original,
+        sha256=sha256,
+        size_bytes=counts.size_bytes,
+        encoding="binary",
+        line_ending="none",
+        physical_lines=0,
+        ends_with_newline=True,
+        head="",
+        kind=counts.kind,
+    )
 
 
 def _refuse_binary(head: bytes, name: str) -> None:
+    if is_tar(head) and kind_of(head) == "text":
+        raise UnreadableFileError(
+            "This is a tar archive, not a text file", name, "Unpack it and load the text file inside."
+        )
     for magic, what, remedy in _ARCHIVES:
         if head.startswith(magic):
             raise UnreadableFileError(f"This is {what}, not a text file", name, remedy)

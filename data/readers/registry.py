@@ -102,8 +102,10 @@ def choose(source: Source, choices: Choices) -> Reader:
     what the file looks like), AmbiguousFormatError when two are close or the best is not sure.
     """
     if choices.format is not None:
-        return _named(choices.format)
+        return _fitting(_named(choices.format), source)
     judged = sniff_all(source)
+    if not judged:
+        raise _unknown(source)
     best, sniff = judged[0]
     if sniff.confidence >= SURE_FROM:
         rival = judged[1][1].confidence if len(judged) > 1 else 0.0
@@ -113,11 +115,7 @@ def choose(source: Source, choices: Choices) -> Reader:
         _refuse_foreign(source)
     likely = [pair for pair in judged if pair[1].confidence >= WORTH_ASKING_FROM]
     if not likely:
-        raise UnreadableFileError(
-            f"This looks like {describe(source.head)}, which no reader knows",
-            source.name,
-            what_can_be_read(),
-        )
+        raise _unknown(source)
     raise AmbiguousFormatError(
         "The format of this file is not clear",
         source.name,
@@ -125,6 +123,30 @@ def choose(source: Source, choices: Choices) -> Reader:
         candidates=[Candidate(r.format, r.title, s.confidence, s.why) for r, s in likely],
         preview=preview(source),
     )
+
+
+_KINDS = {
+    "parquet": "a Parquet file",
+    "tfevents": "a TensorBoard event file",
+    "folder": "a folder of files",
+}
+
+
+def _unknown(source: Source) -> UnreadableFileError:
+    looks = _KINDS.get(source.kind) or describe(source.head)
+    return UnreadableFileError(
+        f"This looks like {looks}, which no reader knows", source.name, what_can_be_read()
+    )
+
+
+def _fitting(reader: Reader, source: Source) -> Reader:
+    """The reader a person named, unless it reads another kind of file altogether."""
+    if source.kind not in getattr(reader, "kinds", ("text",)):
+        looks = _KINDS.get(source.kind, "a text file")
+        raise UnreadableFileError(
+            f"This is {looks}, which cannot be read as {reader.format}", source.name, "Leave the format open."
+        )
+    return reader
 
 
 def _named(name: str) -> Reader:

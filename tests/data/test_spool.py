@@ -118,7 +118,7 @@ def test_character_cut_at_the_end_stays_utf8(tmp_path: Path) -> None:
         (b"\xff\xfe", "empty"),
         (b"\x1f\x8b\x08rest", "gzip"),
         (b"PK\x03\x04rest", "zip"),
-        (b"PAR1rest", "Parquet"),
+        (b"a.log".ljust(257, b"\0") + b"ustar\x0000rest", "tar"),
         (b"a\nb\nc\0d\n", "line 3"),
         ("a\nb\n".encode("utf-16-le"), "line 1"),
         (b"\xff\xfe" + "a\nb\0\n".encode("utf-16-le"), "line 2"),
@@ -129,6 +129,32 @@ def test_refusals_name_what_and_where_and_leave_nothing(tmp_path: Path, raw: byt
         spool_bytes(raw, "bad.bin", tmp_path)
     assert "bad.bin" in str(caught.value) and caught.value.remedy
     assert list(tmp_path.iterdir()) == []
+
+
+EVENTS = (
+    b"\x18" + b"\0" * 7 + b"\xa3\x7f\x4b\x22" + b"\x09" + b"\0" * 8 + b"\x1a\x0dbrain.Event:2" + b"\0" * 4
+)
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind"),
+    [
+        (b"PAR1\0\x15rest", "parquet"),
+        (EVENTS, "tfevents"),
+        (b".ipd-bundle-1".ljust(257, b"\0") + b"ustar\x0000rest", "folder"),
+    ],
+)
+def test_binary_kinds_are_kept_as_they_are(tmp_path: Path, raw: bytes, kind: str) -> None:
+    source = spool_bytes(raw, "some.bin", tmp_path)
+    assert (source.kind, source.head, source.physical_lines) == (kind, "", 0)
+    assert source.path == source.original and source.path.read_bytes() == raw
+    assert (source.sha256, source.size_bytes) == (hashlib.sha256(raw).hexdigest(), len(raw))
+
+
+def test_an_event_file_is_known_by_its_checksum_and_version(tmp_path: Path) -> None:
+    for broken in (EVENTS.replace(b"\xa3\x7f", b"\xa3\x7e"), EVENTS.replace(b"Event:2", b"Event:1")):
+        with pytest.raises(UnreadableFileError, match="NUL"):
+            spool_bytes(broken, "some.bin", tmp_path)
 
 
 def test_missing_path(tmp_path: Path) -> None:
