@@ -31,6 +31,7 @@ from reports.middleware import (
     open_to_all,
     trusted_hosts,
 )
+from reports.push_tokens import PushTokens
 from reports.receive import Uploads
 from reports.serve import report_routes
 from reports.static_memory import StaticFromMemory
@@ -62,6 +63,10 @@ class Server:
     def ingest(self, path: Path, name: str, choices: Choices, progress: Progress) -> dict[str, Any]:
         """Load an uploaded file."""
         return jobs.ingest(self.opened(), path, name, choices, progress)
+
+    def may_push(self, secret: str) -> bool:
+        """Say whether a push token is live."""
+        return PushTokens(self.opened().home).check(secret) is not None
 
     def original(self, upload_id: str) -> tuple[Path, str] | None:
         """Return the kept bytes of an upload and its name."""
@@ -143,7 +148,7 @@ app = st.App(
     on_script_error=failure.show,
     routes=[
         *report_routes(_home),
-        *Uploads(_spool, server.ingest, server.original).routes(),
+        *Uploads(_spool, server.ingest, server.original, server.may_push).routes(),
         *console_routes(server.secret, server.run),
     ],
     middleware=[

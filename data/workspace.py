@@ -13,7 +13,6 @@ from data.errors import UserError
 
 Kind = Literal["upload", "undo_upload", "run_details", "remove_example"]
 
-_VERSION = 1
 _TABLES = """
 CREATE TABLE IF NOT EXISTS decisions (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -76,6 +75,20 @@ CREATE TABLE IF NOT EXISTS tokens (
     revoked_at TEXT
 );
 """
+_UPGRADES = (
+    """
+ALTER TABLE tokens ADD COLUMN last_used_at TEXT;
+CREATE TABLE mappings (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    header_sha256 TEXT NOT NULL,
+    document TEXT NOT NULL,
+    updated_at TEXT NOT NULL
+);
+CREATE UNIQUE INDEX mappings_by_header ON mappings (header_sha256);
+""",
+)
+"""What each version above 1 adds to the tables; an entry that has been released is never edited."""
+_VERSION = 1 + len(_UPGRADES)
 
 
 @dataclass(frozen=True)
@@ -112,6 +125,14 @@ class Workspace:
         with self._raw() as con:
             con.execute("PRAGMA journal_mode = WAL")
             con.executescript(_TABLES)
+        self._upgrade()
+
+    def _upgrade(self) -> None:
+        with self.connect() as con:
+            (version,) = con.execute("PRAGMA user_version").fetchone()
+            for statements in _UPGRADES[max(version, 1) - 1 :]:
+                for statement in filter(str.strip, statements.split(";")):
+                    con.execute(statement)
             con.execute(f"PRAGMA user_version = {_VERSION}")
 
     @contextmanager

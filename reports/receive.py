@@ -36,6 +36,10 @@ NAME_LIMIT = 255
 JOB_LIMIT = 100
 Ingest = Callable[[Path, str, Choices, Progress], dict[str, Any]]
 Original = Callable[[str], tuple[Path, str] | None]
+Pusher = Callable[[str], bool]
+"""Says whether the secret of a push token is live."""
+_OWN_PARAMETERS = frozenset({"token", "name", "job", "choices"})
+_COUNTS = frozenset({"gpus", "gpus_train", "gpus_rollout"})
 
 
 class RefusedError(Exception):
@@ -55,8 +59,11 @@ def size_limit_bytes() -> int:
 class Uploads:
     """The endpoints of uploads. `spool` is the folder of files in flight, which start-up sweeps."""
 
-    def __init__(self, spool: Callable[[], Path], ingest: Ingest, original: Original) -> None:
+    def __init__(
+        self, spool: Callable[[], Path], ingest: Ingest, original: Original, pusher: Pusher | None = None
+    ) -> None:
         self.spool = spool
+        self.pusher = pusher
         self.ingest = ingest
         self.original = original
         self.limiter = CapacityLimiter(WORKERS)
@@ -72,8 +79,9 @@ class Uploads:
 
     async def receive(self, request: Request) -> Response:
         """Take one file: 200 with its receipt; 401, 408, 409, 413, 422 or 507 with an error that says why."""
-        if not redeem_token(request.query_params.get("token", "")):
-            return _error(401, "This upload token is spent or unknown", "Reload the page and try again.")
+        refused = await to_thread.run_sync(self._stranger, request)
+        if refused is not None:
+            return refused
         job: Job | None = None
         try:
             name, choices = _file_name(request), _choices(request)
@@ -87,6 +95,23 @@ class Uploads:
             return _finish(job, 409, _body("Cancelled; nothing was stored"))
         except UserError as error:
             return _finish(job, 422, error_dict(error))
+
+    def _stranger(self, request: Request) -> Response | None:
+        """The answer to a caller without a live token; None for one who may send.
+
+        A page sends its one-time token in the address, a job its push token as a bearer.
+        """
+        scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            if self.pusher is not None and self.pusher(secret.strip()):
+                return None
+            what = "This push token is unknown, expired or revoked"
+            answer = _error(401, what, "Create one on the page Telemetry, under 'Push from a job'.")
+            answer.headers["WWW-Authenticate"] = "Bearer"
+            return answer
+        if redeem_token(request.query_params.get("token", "")):
+            return None
+        return _error(401, "This upload token is spent or unknown", "Reload the page and try again.")
 
     async def _take(self, request: Request, job: Job, name: str, choices: Choices) -> dict[str, Any]:
         _check_length(request, self.spool())
@@ -198,6 +223,7 @@ def _file_name(request: Request) -> str:
 
 
 def _choices(request: Request) -> Choices:
+    """Choices from the JSON parameter `choices` and from parameters of their own (`run=…&gpus=8`)."""
     text = request.query_params.get("choices") or "{}"
     try:
         raw = json.loads(text)
@@ -205,7 +231,12 @@ def _choices(request: Request) -> Choices:
         raise RefusedError(400, "The choices are no JSON", "choices") from error
     if not isinstance(raw, Mapping):
         raise RefusedError(400, "The choices are no JSON object", "choices")
-    return choices_from(raw)
+    plain = {
+        name: int(value) if name in _COUNTS and value.isdecimal() else value
+        for name, value in request.query_params.items()
+        if name not in _OWN_PARAMETERS
+    }
+    return choices_from({**raw, **plain})
 
 
 def _job(request: Request) -> Job:

@@ -99,3 +99,20 @@ def test_a_newer_workspace_is_refused_with_a_remedy(workspace):
     con.close()
     with pytest.raises(UserError, match="Update the app"):
         Workspace(workspace.path)
+
+
+def test_an_older_workspace_is_upgraded_once_and_keeps_what_it_holds(tmp_path):
+    path = tmp_path / "workspace.sqlite"
+    new = Workspace(path)
+    new.decide("upload", {"a": 1}, upload_sha256="a")
+    with new.connect() as con:
+        con.execute("DROP TABLE mappings")
+        con.execute("ALTER TABLE tokens DROP COLUMN last_used_at")
+        con.execute("PRAGMA user_version = 1")
+    for _ in range(2):
+        again = Workspace(path)
+        with again.reading() as con:
+            columns = {row["name"] for row in con.execute("PRAGMA table_info(tokens)")}
+            assert con.execute("SELECT count(*) FROM mappings").fetchone()[0] == 0
+        assert "last_used_at" in columns
+        assert again.decisions()[0].payload == {"a": 1}

@@ -50,7 +50,12 @@ def site(sink, spool, tmp_path):
     spool.mkdir()
     kept = tmp_path / "kept"
     kept.write_bytes(b"raw")
-    uploads = Uploads(lambda: spool, sink, lambda uid: (kept, "nvidia smi.csv") if uid == "aa" else None)
+    uploads = Uploads(
+        lambda: spool,
+        sink,
+        lambda uid: (kept, "nvidia smi.csv") if uid == "aa" else None,
+        lambda secret: secret == "ipd_live",
+    )
     with served(Starlette(routes=uploads.routes())) as address:
         yield address
 
@@ -221,3 +226,37 @@ def test_originals_come_back_once_and_only_to_whom_they_were_offered(site):
 def test_errors_are_json_everywhere(site):
     for reply in (send(site, token="x"), ask("GET", f"{site}/api/telemetry/progress")):
         assert set(json.loads(reply.text)["error"]) == {"kind", "what", "where", "remedy"}
+
+
+def push(site, secret, body=b"step,reward\n1,0.5\n", scheme="Bearer", **query):
+    params = {"name": "metrics.jsonl", **query}
+    headers = {"Authorization": f"{scheme} {secret}"}
+    return ask("POST", f"{site}/api/telemetry", params=params, data=body, headers=headers)
+
+
+def test_a_job_pushes_with_its_token_and_says_the_run_in_the_address(site, sink):
+    reply = push(site, "ipd_live", scheme="bearer", run="nightly", gpus="16", timezone="UTC")
+    assert reply.status_code == 200
+    name, choices, data = sink.seen[0]
+    assert (name, choices.run, choices.gpus, choices.timezone) == ("metrics.jsonl", "nightly", 16, "UTC")
+    assert data == b"step,reward\n1,0.5\n"
+
+
+def test_a_push_token_serves_again_and_again(site, sink):
+    assert [push(site, "ipd_live").status_code for _ in range(3)] == [200, 200, 200]
+    assert len(sink.seen) == 3
+
+
+def test_a_dead_push_token_opens_nothing_even_with_a_page_token_beside_it(site, sink):
+    reply = push(site, "ipd_dead", token=issue_token())
+    assert (reply.status_code, sink.seen) == (401, [])
+    assert reply.headers["www-authenticate"] == "Bearer"
+    assert "Push from a job" in reply.json()["error"]["remedy"]
+
+
+@pytest.mark.parametrize("query", [{"gpus": "many"}, {"gpus": "0"}, {"rum": "typo"}, {"timezone": "Mars"}])
+def test_a_push_with_a_wrong_choice_is_refused_in_words(site, sink, query):
+    reply = push(site, "ipd_live", **query)
+    assert reply.status_code == 422
+    assert reply.json()["error"]["what"]
+    assert sink.seen == []
