@@ -348,6 +348,13 @@ _COST = {
 }
 
 
+_INVOICE_ONLY = (
+    "charge_class", "contracted_cost", "quantity", "unit", "description", "instance_type", "resource_name",
+    "region", "account", "commitment_id", "commitment_status", "reservation_status", "tags",
+)  # fmt: skip
+"""Columns that only exports of providers fill."""
+
+
 def _cost_template() -> Template:
     first = (
         "day",
@@ -374,7 +381,7 @@ def _cost_template() -> Template:
         "One row a cost that no GPU pool explains: data, staff, storage, evaluations. "
         "They count in the boundary *full*, and need a run or a campaign to be booked to.",
         ("costs",),
-        _unique(first, _of("costs")),
+        _unique(first, _of("costs", _INVOICE_ONLY)),
         ("billed_cost",),
         (("billed_cost",), ("day", "charge_start"), ("run", "campaign")),
         (_COST, storage),

@@ -1,0 +1,21 @@
+-- Cost rows of invoices and exports, jobs with their queue and nodes, the spread that a harness reports.
+ALTER TABLE costs ADD COLUMN "charge_class" VARCHAR;
+ALTER TABLE costs ADD COLUMN "contracted_cost" DOUBLE;
+ALTER TABLE costs ADD COLUMN "quantity" DOUBLE;
+ALTER TABLE costs ADD COLUMN "unit" VARCHAR;
+ALTER TABLE costs ADD COLUMN "description" VARCHAR;
+ALTER TABLE costs ADD COLUMN "instance_type" VARCHAR;
+ALTER TABLE costs ADD COLUMN "resource_name" VARCHAR;
+ALTER TABLE costs ADD COLUMN "region" VARCHAR;
+ALTER TABLE costs ADD COLUMN "account" VARCHAR;
+ALTER TABLE costs ADD COLUMN "commitment_id" VARCHAR;
+ALTER TABLE costs ADD COLUMN "commitment_status" VARCHAR;
+ALTER TABLE costs ADD COLUMN "reservation_status" VARCHAR;
+ALTER TABLE costs ADD COLUMN "tags" VARCHAR;
+ALTER TABLE evals ADD COLUMN "stderr" DOUBLE;
+ALTER TABLE scheduler_jobs ADD COLUMN "submitted_at" TIMESTAMP;
+ALTER TABLE scheduler_jobs ADD COLUMN "account" VARCHAR;
+ALTER TABLE scheduler_jobs ADD COLUMN "partition" VARCHAR;
+ALTER TABLE scheduler_jobs ADD COLUMN "gpu_model" VARCHAR;
+ALTER TABLE scheduler_jobs ADD COLUMN "node_list" VARCHAR;
+ALTER TABLE scheduler_jobs ADD COLUMN "energy_j" DOUBLE;
