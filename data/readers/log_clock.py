@@ -36,7 +36,8 @@ class LogClock:
         """Stamps without any zone fix no instant."""
         return bool(self.stamps) and not self.states_zone and self.chosen is None
 
-    def _utc(self, moment: datetime) -> datetime | None:
+    def utc(self, moment: datetime) -> datetime | None:
+        """UTC without tzinfo; None for a stamp without zone when none was chosen."""
         if moment.tzinfo is not None:
             return moment.astimezone(UTC).replace(tzinfo=None)
         return to_utc(moment, self.chosen) if self.chosen is not None else None
@@ -44,7 +45,7 @@ class LogClock:
     def after(self, line: int) -> datetime | None:
         """First stamp at or after a line, UTC without tzinfo; None when there is none or no zone."""
         found = next((moment for at, moment in self.stamps if at >= line), None)
-        return self._utc(found) if found is not None else None
+        return self.utc(found) if found is not None else None
 
     def facts(self) -> dict[str, object]:
         """time_first_epoch_s, time_zone and span_s as far as the stamps fix them."""
@@ -52,7 +53,7 @@ class LogClock:
             return {}
         moments = [moment.replace(tzinfo=None) for _, moment in self.stamps]
         facts: dict[str, object] = {"span_s": (max(moments) - min(moments)).total_seconds()}
-        first = self._utc(self.stamps[0][1])
+        first = self.utc(self.stamps[0][1])
         if first is not None:
             facts["time_first_epoch_s"] = first.replace(tzinfo=UTC).timestamp()
         if self.states_zone:
@@ -88,13 +89,14 @@ class StampKeeper:
         texts = [*self._kept, *([self._last] if self._last and self._last not in self._kept else [])]
         stamps = []
         for number, text in texts:
-            moment = _parse(text)
+            moment = parse_moment(text)
             if moment is not None:
                 stamps.append((number, moment))
         return LogClock(tuple(stamps), zone_of(timezone), timezone)
 
 
-def _parse(text: str) -> datetime | None:
+def parse_moment(text: str) -> datetime | None:
+    """A stamp as printed, with tzinfo where it states one; None for what is no date."""
     try:
         return datetime.fromisoformat(text.replace(",", "."))
     except ValueError:

@@ -88,7 +88,7 @@ class VerlConsoleReader:
     ) -> Batch:
         """Read all step lines; raises UnreadableFileError when there is none."""
         scan = _Scan()
-        for number, line in _lines(source, progress):
+        for number, line in numbered_lines(source, progress):
             _scan_line(scan, number, line)
         partial = _drop_cut_line(scan, source)
         if not scan.records and not scan.set_aside:
@@ -136,7 +136,7 @@ class VerlConsoleReader:
         return batch
 
 
-def _lines(source: Source, progress: Progress) -> Iterator[tuple[int, str]]:
+def numbered_lines(source: Source, progress: Progress) -> Iterator[tuple[int, str]]:
     """Numbered lines without their newline; carriage returns stay in."""
     done = reported = 0
     total = source.path.stat().st_size
