@@ -15,6 +15,10 @@ _EVAL = re.compile(
 )
 _OLD_EVAL = re.compile(r"^val/test_score/(?P<benchmark>.+)$")
 _MODES = ("sync", "one_step_off", "async")
+_SEGMENT = frozenset({"dataset", "env", "n", "k", "g", "agent", "trainer"})
+"""Placeholders that stand for one part of a key; the others may hold slashes."""
+_OUTER = {"trl": "train/", "openrlhf": "train/"}
+"""Prefix that a tracker puts before every training key of a framework."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,9 @@ class KeyRule:
     """One row of the key map.
 
     `field`: column of `steps` (or a helper of the reader); `phase` and `kind`: row of `step_phases`;
-    `nested`: the timer lies inside another one and is never added.
+    `nested`: the timer lies inside another one and is never added. `unit` `percent` and `GiB` are converted.
+    `basis`: of a rate, what it is divided by; of a score, the name of its metric; `cumulative` (since the
+    start), `interval_mean` (mean over the logged steps), `per_call` (calls of a step add up), `outside_step`.
     """
 
     framework: str
@@ -76,21 +82,62 @@ def rules_for(framework: str, mode: str = "") -> dict[str, KeyRule]:
 
 @cache
 def _patterns(framework: str) -> tuple[tuple[re.Pattern[str], KeyRule], ...]:
-    out = []
-    for rule in load_keymap():
-        if rule.framework == framework and "{" in rule.raw_key:
-            parts = re.split(r"\{[a-z]+\}", rule.raw_key)
-            out.append((re.compile("^" + "(.+)".join(map(re.escape, parts)) + "$"), rule))
-    return tuple(out)
+    rules = (rule for rule in load_keymap() if rule.framework == framework and "{" in rule.raw_key)
+    return tuple((_pattern(rule.raw_key), rule) for rule in rules)
+
+
+def _pattern(raw_key: str) -> re.Pattern[str]:
+    """Placeholders become named groups; a repeated name is a group of its own."""
+    out, seen = [], 0
+    for part in re.split(r"(\{[a-z]+\})", raw_key):
+        if not part.startswith("{"):
+            out.append(re.escape(part))
+            continue
+        seen += 1
+        name = part[1:-1]
+        shape = r"\d+" if name == "k" else "[^/]+" if name in _SEGMENT else ".+"
+        out.append(f"(?P<{name}_{seen}>{shape})")
+    return re.compile("^" + "".join(out) + "$")
+
+
+def plain_key(framework: str, key: str) -> str:
+    """A key as the key map writes it: without the tracker's prefix, `@` instead of `_at_`, `eval_` for TRL."""
+    outer = _OUTER.get(framework)
+    if outer and key.startswith(outer):
+        key = key[len(outer) :]
+    if framework == "trl" and key.startswith("eval/"):
+        key = f"eval_{key[5:]}"
+    return key
 
 
 def find_rule(framework: str, key: str, mode: str = "") -> KeyRule | None:
     """The rule for one raw key, patterns included (`@` may be written `_at_`); None when it is not known."""
+    found = _find(framework, key, mode)
+    plain = plain_key(framework, key)
+    return _find(framework, plain, mode) if found is None and plain != key else found
+
+
+def _find(framework: str, key: str, mode: str) -> KeyRule | None:
     exact = rules_for(framework, mode).get(key)
     if exact is not None:
         return exact
-    plain = key.replace("_at_", "@")
+    plain = key.replace("_at_", "@") if framework == "verl" else key
     return next((rule for pattern, rule in _patterns(framework) if pattern.match(plain)), None)
+
+
+def score_key(framework: str, key: str) -> EvalKey | None:
+    """Take an evaluation key of any framework apart; the benchmark is the first part where none is named."""
+    if framework == "verl":
+        return parse_eval_key(key)
+    rule = find_rule(framework, key)
+    if rule is None or rule.field != "score":
+        return None
+    plain = plain_key(framework, key)
+    match = _pattern(rule.raw_key).match(key) or _pattern(rule.raw_key).match(plain)
+    groups = {name.rpartition("_")[0]: text for name, text in match.groupdict().items()} if match else {}
+    named = next((groups[name] for name in ("benchmark", "env", "dataset") if name in groups), None)
+    first = re.split(r"[/_]", plain)[0]
+    return EvalKey(named or first, rule.basis, int(groups["k"]) if "k" in groups else None)
 
 
 def parse_eval_key(key: str) -> EvalKey | None:
