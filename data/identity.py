@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePath
 
 import duckdb
 import pandas as pd
 
 from data.attempt_match import Evidence, clock_goes_on, evidence, fingerprint
 from data.errors import UserError
+from data.names import run_name_of, unnamed
 from data.readers.base import Batch, Choices
 from data.sql import number as sql_number
 
@@ -104,8 +104,8 @@ def _local_runs(batch: Batch) -> list[str]:
 def _run_name(
     con: duckdb.DuckDBPyConnection, batch: Batch, local: str, file_name: str, notes: list[str]
 ) -> str:
-    stem = PurePath(file_name).stem
-    if local and (local != stem or batch.names_runs):
+    stem = run_name_of(file_name)
+    if local and (batch.names_runs or not unnamed(local, file_name)):
         return local
     twin = fingerprint(con, batch, local)
     if twin is not None:
