@@ -1,0 +1,314 @@
+"""Rows of a provider's cost export -> table `costs` and its canonical facts, the same for every exporter."""
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from itertools import islice
+
+import pandas as pd
+
+from data.cost_words import bucket_of
+from data.csvio import CsvLayout, CsvRow, CsvRows, no_rows
+from data.facts_base import source_facts
+from data.readers.base import Batch, Choices, Progress, SetAside, Source
+from data.readers.template_rows import Fields, Row, RowParser
+from data.readers.template_tables import frame_of
+from data.tables import tables
+from data.values import is_missing
+
+LEARN_ROWS = 500
+CHUNK_ROWS = 20_000
+MOST_VALUES = 60
+"""A column with more distinct texts gets no facts by text."""
+MOST_DAYS = 1_200
+"""A charge over a longer period (more than three years) is not spread over its days."""
+AMOUNTS = ("billed_cost", "effective_cost", "list_cost", "contracted_cost", "quantity")
+FACTS = ("billed_cost", "effective_cost", "list_cost")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}$")
+
+Complete = Callable[[Row, Mapping[str, str]], list[Row]]
+"""Typed row and the texts of its record by header name -> the rows to store (one, or parts of it)."""
+
+
+@dataclass(frozen=True)
+class CostFormat:
+    """One exporter: which header (index) is which column of `costs`, by which columns facts are split.
+
+    `texts` are indices whose text `complete` needs. `zone` is what the exporter's stamps are in, where its
+    specification says so.
+    """
+
+    name: str
+    mapped: Mapping[int, str]
+    split_by: tuple[int, ...]
+    texts: tuple[int, ...]
+    complete: Complete
+    clean: Callable[[int, str], str] | None = None
+    zone: str | None = None
+
+
+@dataclass
+class _Totals:
+    """Sums while reading; amounts are kept apart by currency because they cannot be added."""
+
+    start: datetime | None = None
+    end: datetime | None = None
+    days_only: bool = True
+    negative: int = 0
+    missing: Counter[int] = field(default_factory=Counter)
+    records: Counter[tuple[int, str]] = field(default_factory=Counter)
+    sums: dict[tuple[int, str, str], float] = field(default_factory=dict)
+    too_many: set[int] = field(default_factory=set)
+    values: dict[int, set[str]] = field(default_factory=dict)
+
+
+def read_costs(
+    form: CostFormat, source: Source, layout: CsvLayout, choices: Choices, progress: Progress
+) -> Batch:
+    """Read every record; amounts in the file's currency, negative ones included, missing ones null.
+
+    A charge that lasts several UTC days is spread over them by time, so that days can be summed; its period
+    stays in `charge_start` and `charge_end` (exclusive). Raises UnreadableFileError when no row is there.
+    """
+    schema = {column.name: column for column in tables()["costs"]}
+    by_index = {i: schema[name] for i, name in sorted(form.mapped.items())}
+    parser = RowParser(layout, Fields(by_index, dict.fromkeys(by_index), ()), None)
+    parser.learn([_cleaned(form, row) for row in islice(CsvRows(source, layout), LEARN_ROWS)])
+    totals, frames, chunk, aside = _Totals(), [], [], []
+    rows, stored = CsvRows(source, layout, progress), 0
+    for raw in rows:
+        row = _cleaned(form, raw)
+        parsed = parser.parse(row)
+        if isinstance(parsed, SetAside):
+            aside.append(parsed)
+            continue
+        stored += 1
+        texts = {layout.header[i]: row.cells[i].strip() for i in form.texts if i < len(row.cells)}
+        _tags(parsed, row, parser)
+        parts = form.complete(parsed, texts)
+        _count(totals, form, row, parts)
+        chunk += [day for part in parts for day in _by_day(_booked(part, choices))]
+        if len(chunk) >= CHUNK_ROWS:
+            frames.append(frame_of("costs", chunk))
+            chunk = []
+    if not rows.counts.records:
+        raise no_rows(source, layout)
+    frames += [frame_of("costs", chunk)] if chunk else []
+    batch = Batch(form.name, records=rows.counts.records, stored=stored)
+    batch.set_aside = [*rows.counts.set_aside, *aside, *parser.bad]
+    batch.tables["costs"] = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+    batch.timezone = form.zone
+    batch.mapped = {layout.header[i]: f"costs.{name}" for i, name in form.mapped.items()}
+    batch.unmapped = [name for i, name in enumerate(layout.header) if name and i not in form.mapped]
+    batch.facts = _facts(form, source, layout, rows, parser, totals, batch.tables["costs"])
+    _warn(batch, totals, choices)
+    batch.reconcile()
+    return batch
+
+
+def _cleaned(form: CostFormat, row: CsvRow) -> CsvRow:
+    if form.clean is None:
+        return row
+    return CsvRow(row.line, tuple(form.clean(i, text) for i, text in enumerate(row.cells)))
+
+
+def _tags(row: Row, source: CsvRow, parser: RowParser) -> None:
+    """Tags are JSON, at times without the outer braces; what is no JSON is set aside, its row stays."""
+    text = row.get("tags")
+    if text is None:
+        return
+    for candidate in (str(text), "{" + str(text) + "}"):
+        try:
+            found = json.loads(candidate)
+        except ValueError:
+            continue
+        row["tags"] = json.dumps(found, ensure_ascii=False, sort_keys=True) if found else None
+        return
+    row["tags"] = None
+    name = next(parser.layout.header[i] for i, c in parser.fields.by_index.items() if c.name == "tags")
+    parser.bad.append(SetAside(source.line, "tags that are not JSON", str(text)[:500], name))
+
+
+def _booked(row: Row, choices: Choices) -> Row:
+    row = {"run": choices.run, "campaign": choices.campaign, **row}
+    if row.get("bucket") is None:
+        row["bucket"] = bucket_of(row)
+    start = row.get("charge_start")
+    if row.get("day") is None and isinstance(start, datetime):
+        row["day"] = start.date()
+    return row
+
+
+def _by_day(row: Row) -> list[Row]:
+    """One row a UTC day of the charge period; the parts of each amount add up to the amount."""
+    start, end = row.get("charge_start"), row.get("charge_end")
+    if not isinstance(start, datetime) or not isinstance(end, datetime) or end <= start:
+        return [row]
+    days = shares(start, end)
+    if len(days) == 1:
+        return [row]
+    left = {name: value for name in AMOUNTS if isinstance(value := row.get(name), float)}
+    whole, out = dict(left), []
+    for n, (day, share) in enumerate(days):
+        last = n == len(days) - 1
+        part = {name: left[name] if last else value * share for name, value in whole.items()}
+        left = {name: left[name] - part[name] for name in left}
+        out.append({**row, **part, "day": day})
+    return out
+
+
+def shares(start: datetime, end: datetime) -> list[tuple[date, float]]:
+    """UTC days that a period [start, end) touches and the share (0..1) of its time in each."""
+    total = (end - start).total_seconds()
+    if (end - start).days > MOST_DAYS:
+        return [(start.date(), 1.0)]
+    out, at = [], start
+    while at < end:
+        midnight = datetime.combine(at.date() + timedelta(days=1), datetime.min.time())
+        until = min(midnight, end)
+        out.append((at.date(), (until - at).total_seconds() / total))
+        at = until
+    return out
+
+
+def _count(totals: _Totals, form: CostFormat, row: CsvRow, parts: Sequence[Row]) -> None:
+    for i, text in enumerate(row.cells):
+        if is_missing(text):
+            totals.missing[i] += 1
+    for part in parts:
+        start, end = part.get("charge_start"), part.get("charge_end")
+        if isinstance(start, datetime):
+            totals.start = min(totals.start or start, start)
+        if isinstance(end, datetime):
+            totals.end = max(totals.end or end, end)
+        billed = part.get("billed_cost")
+        totals.negative += isinstance(billed, float) and billed < 0
+    for i, name in form.mapped.items():
+        if name == "charge_start" and i < len(row.cells) and row.cells[i].strip():
+            totals.days_only &= bool(_DAY.match(row.cells[i].strip()))
+    for i in form.split_by:
+        if i < len(row.cells) and i not in totals.too_many:
+            _split(totals, i, row.cells[i].strip(), parts)
+
+
+def _split(totals: _Totals, i: int, text: str, parts: Sequence[Row]) -> None:
+    known = totals.values.setdefault(i, set())
+    known.add(text)
+    if len(known) > MOST_VALUES:
+        totals.too_many.add(i)
+        return
+    totals.records[(i, text)] += 1
+    for part in parts:
+        for name in FACTS:
+            value = part.get(name)
+            if isinstance(value, float):
+                key = (i, text, name)
+                totals.sums[key] = totals.sums.get(key, 0.0) + value
+
+
+def _facts(
+    form: CostFormat,
+    source: Source,
+    layout: CsvLayout,
+    rows: CsvRows,
+    parser: RowParser,
+    totals: _Totals,
+    costs: pd.DataFrame,
+) -> dict[str, object]:
+    counts, facts = rows.counts, source_facts(source)
+    facts |= {
+        "format": form.name,
+        "records": counts.records,
+        "columns": layout.columns,
+        "header_repeated": counts.header_repeated,
+        "partial_last_line": counts.partial_last_line,
+        "ragged_rows": counts.ragged_rows,
+        "missing_cells": parser.missing,
+        "time_zone": "+00:00" if form.zone == "UTC" else None,
+    }
+    facts |= {f"missing_cells[{name}]": totals.missing[i] for i, name in enumerate(layout.header) if name}
+    for (i, text), n in totals.records.items():
+        if i not in totals.too_many:
+            facts[f"records[{layout.header[i]}={text}]"] = n
+    for (i, text, name), value in totals.sums.items():
+        if i not in totals.too_many:
+            facts[f"{name}[{layout.header[i]}={text}]"] = value
+    return facts | _money(costs) | _period(totals)
+
+
+def _money(costs: pd.DataFrame) -> dict[str, object]:
+    """Sums of the whole file; none of them where rows have several currencies."""
+    found: dict[str, object] = {}
+    currencies = _words(costs, "currency")
+    found["currency"] = ";".join(currencies) or None
+    if len(currencies) > 1:
+        return found
+    for name in FACTS:
+        found[name] = total(costs, name)
+    if "commitment_status" in costs and total(costs, "effective_cost") is not None:
+        unused = costs[costs["commitment_status"].astype(str).str.casefold() == "unused"]
+        found["unused_commitment_cost"] = total(unused, "effective_cost") or 0.0
+    return found
+
+
+def total(costs: pd.DataFrame, name: str) -> float | None:
+    """Sum of the amounts that are there; None when none is."""
+    if name not in costs:
+        return None
+    there = costs[name].dropna()
+    return math.fsum(there) if len(there) else None
+
+
+def _words(costs: pd.DataFrame, name: str) -> list[str]:
+    return sorted({str(word) for word in costs[name].dropna()}) if name in costs else []
+
+
+def _period(totals: _Totals) -> dict[str, object]:
+    start, end = totals.start, totals.end
+    shown: dict[str, object] = {}
+    for name, at in (("charge_period_start", start), ("charge_period_end", end)):
+        if at is not None:
+            shown[name] = at.date().isoformat() if totals.days_only else f"{at.isoformat()}Z"
+    if start is not None and not totals.days_only:
+        shown["time_first_epoch_s"] = start.replace(tzinfo=UTC).timestamp()
+        shown["span_s"] = ((end or start) - start).total_seconds()
+    return shown
+
+
+def _warn(batch: Batch, totals: _Totals, choices: Choices) -> None:
+    costs = batch.tables["costs"]
+    currencies = _words(costs, "currency")
+    amount = "effective_cost" if total(costs, "effective_cost") is not None else "billed_cost"
+    if len(currencies) > 1:
+        batch.warnings.append(f"The amounts are in {', '.join(currencies)}: they were not added up.")
+    if not currencies and total(costs, amount) is not None:
+        batch.warnings.append("The file names no currency: sums of money count the amounts as USD.")
+    if totals.negative:
+        batch.warnings.append(f"{totals.negative} rows are negative (credits, corrections); they count.")
+    if idle := batch.facts.get("unused_commitment_cost"):
+        money = f"{idle:,.2f} {currencies[0]}" if currencies else f"{idle:,.2f}"
+        batch.warnings.append(
+            f"{money} of the effective cost is for commitments that nobody used: paid idle capacity."
+        )
+    batch.warnings += [
+        f"{provider} bills {billed:,.2f} but leaves EffectiveCost at 0: sums of EffectiveCost miss it."
+        for provider, billed in _never_amortised(costs)
+    ]
+    if not choices.run and not choices.campaign:
+        batch.warnings.append(
+            "The file names no run and no campaign: its costs are kept but no spend holds them. "
+            "Choose a campaign (or a run) to book them to."
+        )
+
+
+def _never_amortised(costs: pd.DataFrame) -> list[tuple[str, float]]:
+    """Providers whose effective cost is 0 throughout although they bill: (provider, billed)."""
+    if not {"provider", "effective_cost", "billed_cost"} <= set(costs.columns):
+        return []
+    sums = costs.groupby("provider")[["effective_cost", "billed_cost"]].agg(lambda column: column.abs().sum())
+    empty = sums[(sums["effective_cost"] == 0) & (sums["billed_cost"] > 0)]
+    return [(str(provider), float(billed)) for provider, billed in empty["billed_cost"].items()]

@@ -1,0 +1,46 @@
+"""What a line of an invoice is for, by the words that providers use."""
+
+import re
+
+from data.readers.template_rows import Row
+
+_MACHINES = re.compile(
+    r"(?<![\w-])(?:"
+    r"(?:p[2-6]|p3dn|p4de?|p5en?|p6e?-(?:b\d00|gb\d00)|g4dn|g4ad|g5g?|g6[ef]?|gr6f?|g7e?)"
+    r"\.(?:\d*x?large|metal(?:-\d+xl)?)"
+    r"|(?:Standard_)?N[CDV]\w*\d+\w*_\w*(?:[AHV]\d00|GB\d00|MI\d00|T4|A10|P100|P40|K80)\w*"
+    r"|Standard_N[CDV]\w+"
+    r"|(?:a2|a3|a4x?|g2|g4)-(?:high|mega|ultra|edge|standard)\w*-\w+"
+    r")(?![\w-])",
+    re.IGNORECASE,
+)
+_WORDS = re.compile(
+    r"\bGPUs?\b|\bNVIDIA\b|\bTesla\b|\bInstinct\b|\b(?:[AHV]100|[AH]200|H20|GH200|B[23]00|GB[23]00|MI[23]\d\dX?)\b",
+    re.IGNORECASE,
+)
+_STORAGE = re.compile(
+    r"\bstorage\b|\bS3\b|\bEBS\b|\bdisks?\b|\bsnapshots?\b|\bfilestore\b|\blustre\b", re.IGNORECASE
+)
+
+
+def bucket_of(row: Row) -> str:
+    """`gpu`, `storage` or `other` from instance type, description and service; ids are never searched."""
+    named = " ".join(str(row[n]) for n in ("instance_type", "description", "sku") if _spoken(row.get(n)))
+    if _MACHINES.search(named) or _WORDS.search(named):
+        return "gpu"
+    where = " ".join(str(row[n]) for n in ("service", "description") if _spoken(row.get(n)))
+    return "storage" if _STORAGE.search(where) else "other"
+
+
+def _spoken(value: object) -> bool:
+    """Whether a text holds words: random ids of resources and SKUs may hold any three letters."""
+    text = str(value) if value is not None else ""
+    return bool(text) and not re.fullmatch(r"[A-Z0-9.]{10,}|[0-9a-f-]{20,}", text)
+
+
+def instance_type_in(*texts: object) -> str | None:
+    """The first GPU machine type that one of the texts names, such as `p5.48xlarge`."""
+    for text in texts:
+        if text is not None and (match := _MACHINES.search(str(text))):
+            return match[0]
+    return None
