@@ -16,7 +16,7 @@ from streamlit import config, file_util
 from streamlit.runtime.secrets import secrets_singleton
 
 from data.errors import UserError
-from data.readers.base import Choices, Progress
+from data.readers.base import Choices, Progress, no_progress
 from data.store import Store, get_store
 from pages.parts import failure
 from pages.parts.warm import warm
@@ -35,6 +35,7 @@ from reports.push_tokens import PushTokens
 from reports.receive import Uploads
 from reports.serve import report_routes
 from reports.static_memory import StaticFromMemory
+from reports.watch import receipt_line, start_watching, stop_watching
 
 UNDER_STREAMLIT = ("starlette-app", "starlette-app-direct")
 
@@ -64,6 +65,11 @@ class Server:
         """Load an uploaded file."""
         return jobs.ingest(self.opened(), path, name, choices, progress)
 
+    def watched(self, path: Path) -> str:
+        """Load a file of the watched folder; says what came of it."""
+        receipt = jobs.ingest(self.opened(), path, path.name, Choices(), no_progress)
+        return receipt_line(receipt)
+
     def may_push(self, secret: str) -> bool:
         """Say whether a push token is live."""
         return PushTokens(self.opened().home).check(secret) is not None
@@ -85,10 +91,13 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     scheme = "https" if config.get_option("server.sslCertFile") else "http"
     server.note = write_note(store.home, config.get_option("server.address"), port, scheme)
     print(f"Intelligence per Dollar · {server.note.url} · home {store.home}", flush=True)
+    watcher = start_watching(server.watched)
     threading.Thread(target=warm, args=(store,), name="warm", daemon=True).start()
     try:
         yield {}
     finally:
+        if watcher is not None:
+            await to_thread.run_sync(stop_watching, watcher)
         remove_note(store.home, server.note)
         server.note = None
         await to_thread.run_sync(store.close)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.parts import example, home_notices, logo, sidebar, signin, state
+from pages.parts import example, home_notices, live, logo, sidebar, signin, state
 from pages.parts.urlcheck import UrlNotice, quote
 
 ROOT = state.ROOT / "pages"
@@ -97,3 +97,4 @@ state.open_banner()
 home_notices.show(store)
 page.run()
 leftovers()
+live.follow(store, view.data_version)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.parts import details_tab, intake, templates_tab, uploads_tab
+from pages.parts import details_tab, intake, templates_tab, uploads_tab, watched
 from pages.parts.frame import show_title
 from pages.parts.notices import show_error
 from pages.parts.state import current
@@ -27,6 +27,7 @@ uploads, details, templates = st.tabs(
 if uploads.open:
     with uploads:
         uploads_tab.show_uploads(store)
+        watched.show_watched()
 if details.open:
     with details:
         details_tab.show_details(store)

@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from data.store import Store
-from pages.parts import example, uploader
+from pages.parts import example, push, uploader
 from pages.parts import upload_actions as actions
 from pages.parts.compute import compute
 from pages.parts.notices import show_error
@@ -27,6 +27,7 @@ def take_files(store: Store) -> None:
         said = _said_beforehand()
         example.load_button(store)
         _terminal()
+        push.popover(store)
     with zone:
         _zone(store, said)
 
