@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from data import catalogue_types as t
 from data.catalogue_rows import Line, check_evidence, read_rows, unique
+from data.catalogue_tokens import TokenPrice, TokenRates, load_token_prices, token_rates
 from data.errors import CatalogueError
 
 FOLDER = Path(__file__).parent / "catalog"
@@ -31,6 +32,7 @@ class Catalogue:
     _claims: tuple[t.Claim, ...]
     _tco: dict[str, t.TcoDefault]
     _rl_runs: tuple[t.RlRun, ...]
+    _token_prices: tuple[TokenPrice, ...]
 
     def platforms(self) -> tuple[t.Platform, ...]:
         """Machines in catalogue order (services left out)."""
@@ -149,6 +151,28 @@ class Catalogue:
             last_as_of=dates[-1] if dates else "",
         )
 
+    def token_prices(self) -> tuple[TokenPrice, ...]:
+        """Prices by the token of hosted training services."""
+        return self._token_prices
+
+    def token_rates(self, service: str, llm: str) -> TokenRates | None:
+        """Newest token prices of a model on a service; None when it has none. Never another model's."""
+        return token_rates(self._token_prices, service, llm)
+
+    def llm_ids(self) -> tuple[str, ...]:
+        """Models that a run may name: those with a shape, then those that a service has a token price for."""
+        priced = dict.fromkeys(price.llm for price in self._token_prices)
+        return tuple(dict.fromkeys((*self._llms, *priced)))
+
+    def llm_id(self, name: str) -> str | None:
+        """The id of a model by id, alias or a service's name for it, case ignored."""
+        known = self.llm(name)
+        if known is not None:
+            return known.model_id
+        wanted = name.strip().rpartition("/")[2].casefold()
+        names = ((p, p.llm.casefold(), p.model.rpartition("/")[2].casefold()) for p in self._token_prices)
+        return next((p.llm for p, *known_as in names if wanted in known_as), None)
+
     def llms(self) -> tuple[t.Llm, ...]:
         """Model shapes."""
         return tuple(self._llms.values())
@@ -202,6 +226,7 @@ def _load(folder: Path) -> Catalogue:
         _claims=_claims(folder, platforms),
         _tco=_tco(folder),
         _rl_runs=_rl_runs(folder, platforms),
+        _token_prices=load_token_prices(folder),
     )
 
 
