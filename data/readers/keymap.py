@@ -101,7 +101,7 @@ def _pattern(raw_key: str) -> re.Pattern[str]:
 
 
 def plain_key(framework: str, key: str) -> str:
-    """A key as the key map writes it: without the tracker's prefix, `@` instead of `_at_`, `eval_` for TRL."""
+    """A key as the key map writes it: without the tracker's prefix, and with `eval_` for TRL."""
     outer = _OUTER.get(framework)
     if outer and key.startswith(outer):
         key = key[len(outer) :]

@@ -21,6 +21,7 @@ _STEP_COLUMNS = (
     "rollouts", "dropped", "len_mean", "len_max", "truncated_frac", "reward_mean", "staleness", "mfu_frac",
     "mem_peak_bytes", "throughput", "throughput_basis",
 )  # fmt: skip
+_SOMETIMES = ("ts", "tok_trained", "tok_cached", "groups", "correct", "len_p50", "len_p95")
 _MEASURES = frozenset(_STEP_COLUMNS[5:-1])
 _VERL_HEADS = (
     "timing_s/", "perf/", "critic/", "actor/", "response_length/", "prompt_length/", "val-core/", "val-aux/",
@@ -61,8 +62,8 @@ class Tables:
 
     def frames(self) -> dict[str, pd.DataFrame]:
         """The tables that hold rows, as frames."""
-        stamped = ["ts"] if any(row.get("ts") is not None for row in self.steps) else []
-        columns = [*_STEP_COLUMNS, *stamped]
+        given = {name for row in self.steps for name, value in row.items() if value is not None}
+        columns = [*_STEP_COLUMNS, *(name for name in _SOMETIMES if name in given)]
         out = {"steps": pd.DataFrame(self.steps, columns=columns) if self.steps else None}
         for name in ("step_phases", "evals"):
             rows = getattr(self, name)
@@ -113,7 +114,7 @@ def map_step(values: dict[str, float], line: int, mode: str) -> tuple[dict[str, 
             aside.append(SetAside(line, problem, repr(value), key))
             continue
         scaled = value * GIB if rule.unit == "GiB" else value
-        _combine(row, rule.field, scaled)
+        combine(row, rule.field, scaled)
     return row, aside
 
 
@@ -125,7 +126,7 @@ def _impossible(value: float, unit: str) -> str | None:
     return None
 
 
-def _combine(row: dict[str, float], name: str, value: float) -> None:
+def combine(row: dict[str, float], name: str, value: float) -> None:
     """Several raw keys of one field: counts add up, peaks take the larger, else the first one wins."""
     if name == "dropped":
         row[name] = row.get(name, 0.0) + value
@@ -175,7 +176,7 @@ def add_step(
     tables.step_phases.extend(phases)
     _add_evals(tables, context, attempt, record)
     if "timing_s/save_checkpoint" in record.values:
-        _checkpoint(tables, context.run, attempt, record.step)["note"] = "saved"
+        known_checkpoint(tables, context.run, attempt, record.step)["note"] = "saved"
 
 
 def _derive(measures: dict[str, float], context: Context) -> dict[str, object]:
@@ -214,7 +215,8 @@ def _phase_rows(context: Context, attempt: int, record: Record) -> list[dict[str
     return rows
 
 
-def _checkpoint(tables: Tables, run: str, attempt: int, step: int) -> dict[str, object]:
+def known_checkpoint(tables: Tables, run: str, attempt: int, step: int) -> dict[str, object]:
+    """The row of the checkpoint of a step, made when it is new; another attempt has its own."""
     name = f"{run}@{step}"
     known = tables.checkpoints.get(name)
     if known is not None and known["attempt"] != attempt:
@@ -233,13 +235,14 @@ def _add_evals(tables: Tables, context: Context, attempt: int, record: Record) -
         parsed = parse_eval_key(key)
         if parsed is None:
             continue
-        checkpoint = _checkpoint(tables, context.run, attempt, record.step)["checkpoint"]
-        tables.evals.append(_eval_row(context.run, attempt, record.step, checkpoint, parsed, score))
+        checkpoint = known_checkpoint(tables, context.run, attempt, record.step)["checkpoint"]
+        tables.evals.append(eval_row(context.run, attempt, record.step, checkpoint, parsed, score))
 
 
-def _eval_row(
+def eval_row(
     run: str, attempt: int, step: int, checkpoint: object, parsed: EvalKey, score: float
 ) -> dict[str, object]:
+    """One row of `evals`, as a fraction until `settle_score_kinds` has seen all scores."""
     return {
         "eval_id": f"{checkpoint}|{parsed.benchmark}|{parsed.metric}|{parsed.k or ''}",
         "checkpoint": checkpoint,
