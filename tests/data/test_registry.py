@@ -25,6 +25,7 @@ OURS = {
     "verl_console": "starting\n" + line(1, values(1)) + "\n",
     "verl_file_logger_jsonl": jsonl({1: values(1)}),
     "nvidia_smi_query_csv": SMI,
+    "prometheus_text": '# HELP DCGM_FI_DEV_GPU_UTIL GPU utilization\nDCGM_FI_DEV_GPU_UTIL{gpu="0"} 97\n',
 }
 FOREIGN = {
     "nemo_rl_console": "📊 Training Results:\n  • Total step time: 35.70s\n  • policy_training: 10.97s\n",
@@ -36,7 +37,6 @@ FOREIGN = {
     "verl_sft_console": "step:1 - train/loss:1.25 - train/lr(1e-3):0.01\nstep:2 - train/loss:1.2\n",
     "http_metrics_jsonl": '{"ts": 1.7e9, "path": "/v1/chat", "status": 200, "latency_ms": 812.5}\n',
     "http_access_log": '10.0.0.1 - - [10/Oct/2025:13:55:36 +0000] "GET /v1/models HTTP/1.1" 200 2326\n',
-    "prometheus_text": '# HELP DCGM_FI_DEV_GPU_UTIL GPU utilization\nDCGM_FI_DEV_GPU_UTIL{gpu="0"} 97\n',
     "focus_csv": '"AvailabilityZone","BilledCost","ChargePeriodEnd","ChargePeriodStart"\n"a",1,2,3\n',
     "sacct_parsable2": "JobID|JobName|State|Elapsed|AllocTRES\n12|rl|COMPLETED|01:00:00|gres/gpu=8\n",
     "dcgmi_dmon": "#Entity   GRACT        TENSO\nID\nGPU 0     0.170        0.121\n",
