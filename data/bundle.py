@@ -9,8 +9,9 @@ from pathlib import Path
 
 from data.careful_tar import CarefulTarInfo
 from data.errors import UnreadableFileError
+from data.kinds import BUNDLE_MARK
 from data.readers.base import Source
-from data.spool import BUNDLE_MARK, CHUNK_BYTES, spool
+from data.spool import CHUNK_BYTES, spool
 
 LISTING = "ipd-listing"
 """`Source.encoding` of a folder that is not packed yet: `path` lists its files (only ever sniffed)."""

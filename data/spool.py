@@ -15,36 +15,16 @@ from uuid import uuid4
 import numpy as np
 
 from data.errors import UnreadableFileError
+from data.kinds import HEAD_BYTES, kind_of, refuse_binary
 from data.readers.base import Progress, Source, no_progress
-from data.tfrecord import is_event_file
 
 CHUNK_BYTES = 4 << 20
-HEAD_BYTES = 64 << 10
 
 _BOMS = (
     (b"\xef\xbb\xbf", "utf-8-bom", "utf-8"),
     (b"\xff\xfe", "utf-16le-bom", "utf-16-le"),
     (b"\xfe\xff", "utf-16be-bom", "utf-16-be"),
 )
-_ARCHIVES = (
-    (b"\x1f\x8b", "a gzip archive", "Unpack it (gunzip) and load the text file inside."),
-    (
-        b"PK\x03\x04",
-        "a zip archive or an Office workbook",
-        "Unpack it, or save the sheet as CSV, and load that.",
-    ),
-    (b"PK\x05\x06", "an empty zip archive", "Load the file itself, not an archive."),
-    (b"BZh", "a bzip2 archive", "Unpack it (bunzip2) and load the text file inside."),
-    (b"\xfd7zXZ\x00", "an xz archive", "Unpack it (unxz) and load the text file inside."),
-    (b"\x28\xb5\x2f\xfd", "a zstd archive", "Unpack it (unzstd) and load the text file inside."),
-    (b"%PDF", "a PDF", "Export the table behind it as CSV and load that."),
-    (b"\x89PNG", "a picture", "Export the data of the chart as CSV and load that."),
-    (b"\x80\x04\x95", "a Python pickle", "Export it as CSV or JSON lines; pickles are never opened."),
-    (b"SQLite format 3\x00", "a SQLite database", "Export the table as CSV and load that."),
-)
-BUNDLE_MARK = ".ipd-bundle-1"
-"""Name of the first member of our own tar of a run folder."""
-_TAR_MAGIC_AT = 257
 
 
 class ByteStream(Protocol):
@@ -165,7 +145,7 @@ def _copy(
             if not head:
                 head = chunk[:HEAD_BYTES]
                 counts.kind = kind_of(head)
-                _refuse_binary(head, name)
+                refuse_binary(head, name)
             hasher.update(chunk)
             out.write(chunk)
             if counts.kind == "text":
@@ -209,20 +189,6 @@ def _inspect(chunk: bytes, counts: _Counts, decoder: codecs.IncrementalDecoder) 
     counts.last_byte = chunk[-1]
 
 
-def kind_of(head: bytes) -> str:
-    """What the first bytes of a file say it is: parquet, tfevents, folder (our bundle) or text (all else)."""
-    if head.startswith(b"PAR1"):
-        return "parquet"
-    if is_tar(head) and head.startswith(BUNDLE_MARK.encode() + b"\0"):
-        return "folder"
-    return "tfevents" if is_event_file(head) else "text"
-
-
-def is_tar(head: bytes) -> bool:
-    """True for the first bytes of a tar archive (POSIX or GNU)."""
-    return head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + 5] == b"ustar"
-
-
 def _binary(name: str, original: Path, sha256: str, counts: _Counts) -> Source:
     return Source(
         name=name,
@@ -237,16 +203,6 @@ def _binary(name: str, original: Path, sha256: str, counts: _Counts) -> Source:
         head="",
         kind=counts.kind,
     )
-
-
-def _refuse_binary(head: bytes, name: str) -> None:
-    if is_tar(head) and kind_of(head) == "text":
-        raise UnreadableFileError(
-            "This is a tar archive, not a text file", name, "Unpack it and load the text file inside."
-        )
-    for magic, what, remedy in _ARCHIVES:
-        if head.startswith(magic):
-            raise UnreadableFileError(f"This is {what}, not a text file", name, remedy)
 
 
 def _nul_error(name: str, line: int) -> UnreadableFileError:

@@ -8,7 +8,8 @@ import pytest
 
 from data.bundle import listing, open_bundle, pack
 from data.errors import UnreadableFileError
-from data.spool import BUNDLE_MARK, spool_bytes
+from data.kinds import BUNDLE_MARK
+from data.spool import spool_bytes
 
 LONG = "deep/" + "x" * 180 + "/é.txt"
 FILES = {"metrics/loss": b"1 0.5 0\n", "meta.yaml": b"run_id: a\n", "empty": b"", LONG: "né".encode()}
