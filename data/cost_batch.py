@@ -309,6 +309,7 @@ def _never_amortised(costs: pd.DataFrame) -> list[tuple[str, float]]:
     """Providers whose effective cost is 0 throughout although they bill: (provider, billed)."""
     if not {"provider", "effective_cost", "billed_cost"} <= set(costs.columns):
         return []
-    sums = costs.groupby("provider")[["effective_cost", "billed_cost"]].agg(lambda column: column.abs().sum())
+    amounts = costs[["effective_cost", "billed_cost"]].abs()
+    sums = amounts.groupby(costs["provider"]).sum()
     empty = sums[(sums["effective_cost"] == 0) & (sums["billed_cost"] > 0)]
     return [(str(provider), float(billed)) for provider, billed in empty["billed_cost"].items()]

@@ -18,12 +18,13 @@ _HTTP_HINTS = frozenset(
 class Foreign:
     """A known format without a reader: its name, what to call it, and the template that can carry its data.
 
-    `template` is "" where nothing of the file can be used here.
+    `template` is "" where nothing of the file can be used here; `remedy` says how to get what can be read.
     """
 
     format: str
     title: str
     template: str
+    remedy: str = ""
 
 
 @cache
@@ -32,7 +33,8 @@ def _signatures() -> tuple[tuple[Foreign, str, tuple[re.Pattern[str], ...]], ...
     with _PATH.open(encoding="utf-8", newline="") as handle:
         for row in csv.DictReader(handle):
             patterns = tuple(re.compile(row[name], re.MULTILINE) for name in ("pattern", "also") if row[name])
-            out.append((Foreign(row["format"], row["title"], row["template"]), row["place"], patterns))
+            foreign = Foreign(row["format"], row["title"], row["template"], row["remedy"] or "")
+            out.append((foreign, row["place"], patterns))
     return tuple(out)
 
 

@@ -161,7 +161,9 @@ def _refuse_foreign(source: Source) -> None:
     foreign = recognise(source.head)
     if foreign is None:
         return
-    if foreign.template:
+    if foreign.remedy:
+        remedy = foreign.remedy
+    elif foreign.template:
         remedy = f"Fill in the template {foreign.template} with its numbers and load that."
     else:
         remedy = what_can_be_read()

@@ -20,8 +20,13 @@ from tests.data.verl_files import config_lines, jsonl, line, spooled, values
 CHART = '"Step","r - a","r - a__MIN","r - a__MAX"\n"1","2","2","2"\n'
 SMI = "timestamp, index, name, utilization.gpu [%], memory.used [MiB]\n"
 SMI += "2026/01/03 15:36:53.507, 0, NVIDIA H100, 1 %, 1129 MiB\n"
+FOCUS = '"BilledCost","EffectiveCost","ChargePeriodEnd","ChargePeriodStart","ChargeCategory"\n'
+FOCUS += '"1","1","2026-01-05T09:00:00Z","2026-01-05T08:00:00Z","Usage"\n'
+SACCT = "JobID|JobName|State|Elapsed|AllocTRES\n12|rl|COMPLETED|01:00:00|gres/gpu=8\n"
 OURS = {
     "wandb_chart_export": CHART,
+    "focus_csv": FOCUS,
+    "sacct_parsable2": SACCT,
     "verl_console": "starting\n" + line(1, values(1)) + "\n",
     "verl_file_logger_jsonl": jsonl({1: values(1)}),
     "nvidia_smi_query_csv": SMI,
@@ -31,14 +36,11 @@ FOREIGN = {
     "nemo_rl_console": "📊 Training Results:\n  • Total step time: 35.70s\n  • policy_training: 10.97s\n",
     "trl_trainer_state": '{\n  "log_history": [\n    {"loss": 0.1, "reward": 0.2, "step": 1}\n  ]\n}\n',
     "trl_console": "{'loss': 0.07, 'grad_norm': 4.5, 'learning_rate': 9e-06, 'reward': 1.75}\n",
-    "prime_rl_metrics_jsonl": '{"step": 1, "time": 1.7e9, "time/forward_backward": 8.1}\n',
-    "tinker_metrics_jsonl_rl": '{"step": 0, "env/all/total_episodes": 400, "env/all/reward/total": 0.6}\n',
     "sft_metrics_jsonl": '{"step": 0, "learning_rate": 0.001, "num_tokens": 3446, "train_mean_nll": 1.79}\n',
     "verl_sft_console": "step:1 - train/loss:1.25 - train/lr(1e-3):0.01\nstep:2 - train/loss:1.2\n",
     "http_metrics_jsonl": '{"ts": 1.7e9, "path": "/v1/chat", "status": 200, "latency_ms": 812.5}\n',
     "http_access_log": '10.0.0.1 - - [10/Oct/2025:13:55:36 +0000] "GET /v1/models HTTP/1.1" 200 2326\n',
-    "focus_csv": '"AvailabilityZone","BilledCost","ChargePeriodEnd","ChargePeriodStart"\n"a",1,2,3\n',
-    "sacct_parsable2": "JobID|JobName|State|Elapsed|AllocTRES\n12|rl|COMPLETED|01:00:00|gres/gpu=8\n",
+    "aws_cur_csv": "identity/LineItemId,lineItem/UsageStartDate,lineItem/UnblendedCost\na,2026-01-01,1\n",
     "dcgmi_dmon": "#Entity   GRACT        TENSO\nID\nGPU 0     0.170        0.121\n",
     "html_page": "<!DOCTYPE html>\n<html><title>Sign in</title></html>\n",
 }  # fmt: skip
