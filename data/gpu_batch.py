@@ -1,5 +1,7 @@
 """GPU rows of a file -> Parquet part, GPUs and canonical facts, the same for every sampler format."""
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,6 +18,8 @@ from data.timezones import offsets, zone_of
 
 UTIL_MEASURES = MEASURES[:8]
 MAX_INTEGER = 2**31 - 1
+MIG_ROWS = "MIG instance, not a whole GPU"
+_NUMBERED = re.compile(r"^(?:card|nvidia|gpu)?[ :_]?(\d+)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,8 @@ def build(
     choices = replace(choices, timezone=choices.timezone or own_zone)
     rows, con = file.rows, file.rows.con
     ids = _gpu_ids(rows.gpus, source, choices)
-    _row_facts(file, batch.facts, ids)
+    instances = {one.gpu for one in rows.gpus if one.mig}
+    _row_facts(file, batch.facts, ids, instances)
     if not file.has_time:
         batch.ignored["no time column"] += sum(one.rows for one in rows.gpus)
         batch.warnings.append(
@@ -63,10 +68,11 @@ def build(
     _odd_wholes(file, batch)
     measures = list(file.measures)
     duplicates = hold(con, relation, measures, "gpu")
+    mig = _one(file, f"select count(*) from identified where stamp is not null and gpu {_within(instances)}")
     con.execute("drop view identified; drop table raw")
     batch.stored = _one(file, "select count(*) from spaced")
-    nameless = usable - duplicates - batch.stored
-    for reason, n in (("duplicate sample", duplicates), ("row names no GPU", nameless)):
+    nameless = usable - duplicates - batch.stored - mig
+    for reason, n in (("duplicate sample", duplicates), (MIG_ROWS, mig), ("row names no GPU", nameless)):
         if n:
             batch.ignored[reason] += n
     _tables(file, batch, ids, choices, scratch)
@@ -74,42 +80,66 @@ def build(
 
 
 def _gpu_ids(gpus: Sequence[GpuIdentity], source: Source, choices: Choices) -> dict[int, str]:
-    """gpu_id by number; rows that name no GPU in a file where others do are left out."""
+    """gpu_id by number; MIG instances, and rows that name no GPU in a file where others do, are left out."""
     stem = PurePath(source.name).stem
     some_named = any(one.label for one in gpus)
     ids: dict[int, str] = {}
     for one in gpus:
-        if one.label or not some_named:
+        if not one.mig and (one.label or not some_named):
             place = one.host or choices.host or stem
-            ids.setdefault(one.gpu, one.gpu_id or one.uuid or f"{place}:{one.index or one.bus or 0}")
+            index = plain_index(one.index) or one.index
+            ids.setdefault(one.gpu, one.gpu_id or one.uuid or f"{place}:{index or one.bus or 0}")
     return ids
 
 
-def _row_facts(file: GpuFile, facts: dict[str, object], ids: Mapping[int, str]) -> None:
+def plain_index(text: str | None) -> str | None:
+    """The number in `0`, `card0`, `nvidia0` or `GPU 0`; None in anything else."""
+    match = _NUMBERED.match(text or "")
+    return match[1] if match else None
+
+
+def _within(gpus: set[int]) -> str:
+    return f"in ({', '.join(map(str, sorted(gpus)))})" if gpus else "is null"
+
+
+def labels(gpus: Sequence[GpuIdentity]) -> dict[int, str]:
+    """How the file names each GPU; where two have one name, with the host or id before it."""
+    found = {one.gpu: one for one in reversed(gpus) if one.label}
+    seen = Counter(one.label for one in found.values())
+    return {
+        gpu: str(one.label)
+        if seen[one.label] == 1
+        else (one.gpu_id or f"{one.host or one.uuid or one.bus}:{one.label}")
+        for gpu, one in found.items()
+    }
+
+
+def _row_facts(file: GpuFile, facts: dict[str, object], ids: Mapping[int, str], instances: set[int]) -> None:
     gpus = [one for one in file.rows.gpus if one.gpu in ids]
-    facts["gpus"] = len(ids)
+    every = f"identified where gpu not {_within(instances)}" if instances else "raw"
+    facts["gpus"] = len(ids) or None
     facts["gpu_model"] = ";".join(dict.fromkeys(one.model for one in gpus if one.model)) or None
     facts["hosts"] = len({one.host for one in gpus if one.host}) or None
-    labels = {one.gpu: one.label for one in gpus}
+    names = labels(gpus)
     for name, i in file.measures.items():
         if name in UTIL_MEASURES:
-            facts[f"util_mean_by_row[{name}]"] = _value(file, f"avg(v{i})")
+            facts[f"util_mean_by_row[{name}]"] = _value(file, f"avg(v{i})", every)
             means = file.rows.con.execute(f"select gpu, avg(v{i}) from identified group by gpu order by gpu")
             for gpu, mean in means.fetchall():
-                if labels.get(gpu):
-                    facts[f"util_mean_by_row[{name}|{labels[gpu]}]"] = mean
+                if gpu in names:
+                    facts[f"util_mean_by_row[{name}|{names[gpu]}]"] = mean
     if "power_w" in file.measures:
-        facts["power_mean_w_by_row"] = _value(file, f"avg(v{file.measures['power_w']})")
+        facts["power_mean_w_by_row"] = _value(file, f"avg(v{file.measures['power_w']})", every)
     if "mem_bytes" in file.measures:
-        facts["memory_peak_bytes"] = _value(file, f"max(v{file.measures['mem_bytes']})")
+        facts["memory_peak_bytes"] = _value(file, f"max(v{file.measures['mem_bytes']})", every)
 
 
 def _one(file: GpuFile, sql: str) -> int:
     return number(file.rows.con, sql)
 
 
-def _value(file: GpuFile, aggregate: str) -> object:
-    row = first(file.rows.con, f"select {aggregate} from raw")
+def _value(file: GpuFile, aggregate: str, relation: str) -> object:
+    row = first(file.rows.con, f"select {aggregate} from {relation}")
     return row[0] if row else None
 
 
@@ -143,7 +173,7 @@ def _tables(file: GpuFile, batch: Batch, ids: Mapping[int, str], choices: Choice
     con, measures = file.rows.con, list(file.measures)
     if not batch.stored:
         return
-    part = scratch / "gpu_samples.parquet"
+    part = scratch / f"gpu_samples{len(batch.gpu_parts) or ''}.parquet"
     columns = ", ".join(m if m in measures else f"null::double as {m}" for m in MEASURES)
     con.execute(
         f"copy (select names.gpu_id, ts, dt_s, {columns} from held join names using (gpu)) to "
@@ -163,7 +193,7 @@ def _gpus_table(file: GpuFile, ids: Mapping[int, str], choices: Choices) -> pd.D
                 "gpu_id": gpu_id,
                 "host": first[gpu].host or choices.host,
                 "uuid": first[gpu].uuid,
-                "gpu_index": _whole(first[gpu].index),
+                "gpu_index": _whole(plain_index(first[gpu].index)),
                 "model": first[gpu].model,
                 "platform": choices.platform or first[gpu].platform,
                 "run": choices.run or first[gpu].run,
@@ -213,14 +243,14 @@ def _time_facts(file: GpuFile, batch: Batch, choices: Choices) -> None:
 
 
 def _by_gpu(file: GpuFile, facts: dict[str, object]) -> None:
-    labels = {one.gpu: one.label for one in file.rows.gpus}
+    names = labels(file.rows.gpus)
     found = file.rows.con.execute(
         "select gpu, sum(dt_s * gpu_util) / nullif(sum(dt_s) filter (gpu_util is not null), 0) "
         "from held group by gpu order by gpu"
     )
     for gpu, mean in found.fetchall():
-        if labels[gpu]:
-            facts[f"util_mean_by_time[gpu_util|{labels[gpu]}]"] = mean
+        if gpu in names:
+            facts[f"util_mean_by_time[gpu_util|{names[gpu]}]"] = mean
 
 
 def missing_facts(file: GpuFile, header: Sequence[str], facts: dict[str, object]) -> None:

@@ -36,7 +36,10 @@ class GpuColumns:
 
 @dataclass(frozen=True)
 class GpuIdentity:
-    """One distinct combination of identity cells (None: missing), its rows, and the number of its GPU."""
+    """One distinct combination of identity cells (None: missing), its rows, and the number of its GPU.
+
+    `mig`: instance on the GPU; such rows are not rows of the GPU. `mig_mode`: what nvidia-smi calls it.
+    """
 
     gpu: int
     rows: int
@@ -45,6 +48,8 @@ class GpuIdentity:
     uuid: str | None = None
     index: str | None = None
     bus: str | None = None
+    mig: str | None = None
+    mig_mode: str | None = None
     model: str | None = None
     platform: str | None = None
     run: str | None = None
@@ -269,4 +274,4 @@ def _deciding(identities: Sequence[GpuIdentity]) -> list[str]:
             found.append(name)
             if all(values):
                 break
-    return found
+    return [*found, "mig"] if any(one.mig for one in identities) else found

@@ -3,14 +3,11 @@
 import re
 from pathlib import Path
 
-from data.csvio import CsvLayout, read_layout
+from data.csvio import CsvLayout, best_delimiter, read_layout, split_line
 from data.errors import UnreadableFileError
-from data.facts_base import source_facts
-from data.gpu_batch import GpuFile, build, missing_facts
-from data.gpu_rollup import connect
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
-from data.readers.gpu_csv import GpuColumns, GpuRows, load_gpu_rows
-from data.sql import number
+from data.readers.gpu_csv import GpuColumns
+from data.readers.gpu_table import Column, Table, gpu_columns, named, read_table
 from data.values import unit_of_header
 
 NUMBERS = {
@@ -30,8 +27,14 @@ POWER = ("power.draw", "power.draw.average", "power.draw.instant")
 IDENTITY = {
     "uuid": "uuid", "gpu_uuid": "uuid", "index": "index", "pci.bus_id": "bus", "gpu_bus_id": "bus",
     "name": "model", "gpu_name": "model", "hostname": "host", "host": "host",
+    "mig.mode.current": "mig_mode",
 }  # fmt: skip
-IDENTITY_TARGET = {"index": "gpus.gpu_index", "bus": "gpus.gpu_id"}
+OURS = {
+    "ts": Column("ts"), "gpu_index": Column("index"), "gpu_id": Column("gpu_id"), "model": Column("model"),
+    **{measure: Column(measure, unit) for measure, unit in NUMBERS.values()},
+    "power_w": Column("power_w", "W"),
+}  # fmt: skip
+"""Our own names, for the columns of a log without a header that a person has named."""
 _FIELD = re.compile(
     r"^(timestamp|driver_version|count|name|gpu_name|serial|gpu_serial|uuid|gpu_uuid|index|hostname|host"
     r"|(pci|gpu_bus|pcie|display|persistence|accounting|driver_model|vbios|inforom|gom|fan|pstate|clocks_\w+"
@@ -72,7 +75,7 @@ class NvidiaSmiReader:
             return Sniff(0.0, "no header with a field of nvidia-smi such as utilization.gpu or power.draw")
         fields = [field_of(name) for name in layout.header]
         if _PROCESS_FIELDS & set(fields):
-            return Sniff(0.2, "a list of processes (--query-compute-apps), not of GPUs")
+            return Sniff(0.1, "a list of processes (--query-compute-apps), not of GPUs")
         known = [name for name in fields if _FIELD.match(name)]
         share = len(known) / len(fields)
         dotted = sum("." in name for name in known)
@@ -86,106 +89,77 @@ class NvidiaSmiReader:
     ) -> Batch:
         """Read all samples. Stamps are local: `choices.timezone` places them, else they are taken as UTC.
 
-        Raises UnreadableFileError without a header, without rows, or when a column is named twice.
+        A log without a header is read when `choices.columns` names its columns by number ("1": "timestamp").
+        Raises UnreadableFileError without a header, without rows, for a list of processes, or when a column
+        is named twice.
         """
-        try:
-            layout = read_layout(source, _is_header)
-        except UnreadableFileError as error:
-            if "appears" in error.what:
-                raise
+        layout = named(_layout(source, choices), choices)
+        if _PROCESS_FIELDS & {field_of(name) for name in layout.header}:
             raise UnreadableFileError(
-                "No header names the columns",
+                "This is a list of processes (--query-compute-apps): one row a process, not a GPU",
                 source.name,
-                "Log without 'noheader', or add the query's field names as the first line.",
-            ) from error
-        con = connect(scratch)
-        try:
-            rows = load_gpu_rows(con, source, layout, _columns(layout), progress)
-            return _batch(rows, source, layout, choices, scratch)
-        finally:
-            con.close()
+                "Log nvidia-smi --query-gpu=timestamp,index,uuid,utilization.gpu,memory.used,power.draw.",
+            )
+        table = Table(self.format, layout, columns_of(layout))
+        return read_table(source, table, choices, scratch, progress)
+
+
+def _layout(source: Source, choices: Choices) -> CsvLayout:
+    try:
+        return read_layout(source, _is_header)
+    except UnreadableFileError as error:
+        if "appears" in error.what:
+            raise
+        bare = _without_header(source, choices)
+        if bare is not None:
+            return bare
+        raise UnreadableFileError(
+            "No header names the columns",
+            source.name,
+            "Log without 'noheader', or add the query's field names as the first line.",
+        ) from error
+
+
+def _without_header(source: Source, choices: Choices) -> CsvLayout | None:
+    """The layout of a `noheader` log whose columns a person has named by number; rows start at line 1."""
+    numbers = [int(key) for key in choices.columns if key.isdigit() and int(key) > 0]
+    row = next((line for line in source.head.split("\n") if line.strip()), "")
+    if not numbers or not row:
+        return None
+    delimiter = best_delimiter(row)
+    width = max(*numbers, len(split_line(row, delimiter)))
+    return CsvLayout(delimiter, tuple(f"column {i + 1}" for i in range(width)), 1, 1)
+
+
+def columns_of(layout: CsvLayout) -> dict[int, Column]:
+    """What each column is, by the field names of nvidia-smi; the first column of a measure wins."""
+    found: dict[int, Column] = {}
+    taken: set[str] = set()
+    for i, name in enumerate(layout.header):
+        column = _column(name)
+        if column is not None and column.target not in taken:
+            found[i] = column
+            if column.target != "power_w":
+                taken.add(column.target)
+    return found
+
+
+def _column(name: str) -> Column | None:
+    field = field_of(name)
+    if field == "timestamp":
+        return Column("ts")
+    if field in IDENTITY:
+        return Column(IDENTITY[field])
+    if field in POWER:
+        return Column("power_w", unit_of_header(name) or "W", POWER.index(field))
+    if field in NUMBERS:
+        measure, unit = NUMBERS[field]
+        return Column(measure, unit_of_header(name) or unit)
+    return OURS.get(field)
 
 
 def _columns(layout: CsvLayout) -> GpuColumns:
-    time: int | None = None
-    identity: dict[str, int] = {}
-    units: dict[int, str | None] = {}
-    measures: set[str] = set()
-    for i, name in enumerate(layout.header):
-        field = field_of(name)
-        if field == "timestamp":
-            time = i
-        elif field in IDENTITY:
-            identity.setdefault(IDENTITY[field], i)
-        elif field in POWER:
-            units[i] = unit_of_header(name) or "W"
-        elif field in NUMBERS and NUMBERS[field][0] not in measures:
-            measures.add(NUMBERS[field][0])
-            units[i] = unit_of_header(name) or NUMBERS[field][1]
-    return GpuColumns(time, identity, units)
-
-
-def _measures(rows: GpuRows, layout: CsvLayout, columns: GpuColumns) -> dict[str, int]:
-    """Column by measure; of the power columns the first that holds a number, else the first."""
-    fields = {field_of(layout.header[i]): i for i in reversed(list(columns.units))}
-    found = {NUMBERS[field][0]: i for field, i in fields.items() if field in NUMBERS}
-    power = [fields[name] for name in POWER if name in fields]
-    for i in power:
-        if number(rows.con, f"select count(v{i}) from raw"):
-            return found | {"power_w": i}
-    return found | {"power_w": power[0]} if power else found
-
-
-def _batch(rows: GpuRows, source: Source, layout: CsvLayout, choices: Choices, scratch: Path) -> Batch:
-    columns = _columns(layout)
-    counts, facts = rows.counts, source_facts(source)
-    file = GpuFile(rows, _measures(rows, layout, columns), columns.time is not None)
-    facts |= {
-        "format": NvidiaSmiReader.format,
-        "records": counts.records,
-        "columns": layout.columns,
-        "header_repeated": counts.header_repeated,
-        "partial_last_line": counts.partial_last_line,
-        "ragged_rows": counts.ragged_rows,
-    }
-    missing_facts(file, layout.header, facts)
-    batch = Batch(NvidiaSmiReader.format, records=counts.records, set_aside=rows.set_aside, facts=facts)
-    batch.warnings += rows.warnings
-    _describe(batch, file, layout, columns)
-    build(file, batch, source, choices, scratch)
-    _warn(batch, file, choices)
-    batch.reconcile()
-    return batch
-
-
-def _describe(batch: Batch, file: GpuFile, layout: CsvLayout, columns: GpuColumns) -> None:
-    target = {i: f"gpu_samples.{name}" for name, i in file.measures.items()}
-    target |= {i: IDENTITY_TARGET.get(name, f"gpus.{name}") for name, i in columns.identity.items()}
-    if columns.time is not None:
-        target[columns.time] = "gpu_samples.ts"
-    for i, name in enumerate(layout.header):
-        if i in target:
-            batch.mapped[name] = target[i]
-        elif name:
-            batch.unmapped.append(name)
-
-
-def _warn(batch: Batch, file: GpuFile, choices: Choices) -> None:
-    gpus = file.rows.gpus
-    indices = {one.index for one in gpus if one.index}
-    buses = {one.bus for one in gpus if one.bus}
-    if indices and buses and len(indices) != len(buses) and not any(one.uuid for one in gpus):
-        batch.warnings.append(
-            f"The file names {len(indices)} GPUs by index but {len(buses)} by bus id: "
-            "they were told apart by index."
-        )
-    if file.rows.counts.partial_last_line:
-        batch.warnings.append("The last line was cut in the middle of a row; it was dropped.")
-    if not any(one.uuid or one.host for one in gpus) and not choices.host:
-        batch.warnings.append(
-            "The file names no host and no UUID: its GPUs are called after the file. "
-            "Give the host to tell nodes apart."
-        )
+    return gpu_columns(Table(NvidiaSmiReader.format, layout, columns_of(layout)))
 
 
 READERS = (NvidiaSmiReader(),)

@@ -1,0 +1,170 @@
+"""A table of somebody's own sampler: a time, and GPU measures whose names end with their unit."""
+
+import re
+from pathlib import Path
+
+from data.csvio import CsvLayout, read_layout
+from data.errors import UnreadableFileError
+from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
+from data.readers.gpu_table import Column, Table, named, read_table
+from data.values import unit_of_header
+
+TIMES = frozenset(
+    {"timestamp", "time", "ts", "datetime", "date_time", "timestamp_utc", "time_utc", "utc_time", "wall_time",
+     "unix_time", "epoch", "epoch_s", "utc_epoch_s", "timestamp_s", "unix_timestamp", "timestamp_unix"}
+)  # fmt: skip
+UTC_TIMES = frozenset({"timestamp_utc", "time_utc", "utc_time"})
+IDENTITY = {
+    "gpu": "index", "gpu_id": "index", "gpu_index": "index", "gpu_idx": "index", "index": "index",
+    "device": "index", "device_id": "index", "device_index": "index", "uuid": "uuid", "gpu_uuid": "uuid",
+    "host": "host", "hostname": "host", "node": "host", "node_name": "host", "gpu_name": "model",
+    "name": "model", "gpu_model": "model", "model": "model", "pci_bus_id": "bus",
+}  # fmt: skip
+UNITS = {
+    "pct": "%", "percent": "%", "percentage": "%", "perc": "%", "ratio": "ratio", "fraction": "ratio",
+    "frac": "ratio", "w": "W", "watt": "W", "watts": "W", "mw": "mW", "milliwatts": "mW", "b": "B",
+    "bytes": "B", "mb": "MB", "mib": "MiB", "gb": "GB", "gib": "GiB", "c": "C", "celsius": "C", "degc": "C",
+    "mhz": "MHz",
+}  # fmt: skip
+_UTIL = frozenset({"utilization", "utilisation", "util", "usage", "use", "busy", "load"})
+_MEMORY = frozenset({"memory", "mem", "vram", "fb"})
+_NOT_A_GPU = frozenset(
+    {"cpu", "process", "proc", "system", "sys", "node", "host", "ram", "rss", "disk", "swap", "fan", "psu",
+     "server", "chassis", "peak", "max", "min", "avg", "mean", "average", "delta", "reserved", "allocated",
+     "free", "enc", "dec", "encoder", "decoder"}
+)  # fmt: skip
+_RL_WORDS = frozenset({"step", "loss", "reward", "epoch_num", "lr", "learning_rate", "_step", "global_step"})
+
+
+class GpuSamplerReader:
+    """Samples of an own sampler."""
+
+    format = "gpu_sampler_csv"
+    title = "CSV of your own GPU sampler (time, and columns such as gpu_utilization_pct, power_w)"
+
+    def sniff(self, source: Source) -> Sniff:
+        """Judge by the header: a time, and GPU measures with their units; each measure once."""
+        try:
+            layout = read_layout(source, unique=False)
+        except UnreadableFileError:
+            return Sniff(0.0, "no header line")
+        columns = columns_of(layout)
+        found = [one.target for one in columns.values() if one.target in _MEASURED]
+        has_time = any(one.target == "ts" for one in columns.values())
+        about_gpus = any(set(normal(name).split("_")) & {"gpu", "vram"} for name in layout.header)
+        if not found or not has_time or not about_gpus:
+            return Sniff(0.0, "no time with GPU measures that name their units")
+        why = f"a time, and {len(found)} GPU measures that name their units"
+        if len(found) > len(set(found)):
+            return Sniff(0.3, f"{why}, but some of them twice: a column for each GPU?")
+        if {name.lower() for name in layout.header} & _RL_WORDS:
+            return Sniff(0.3, f"{why}, beside columns of a training log")
+        return Sniff(0.9 if len(found) > 1 else 0.6, why)
+
+    def read(
+        self, source: Source, choices: Choices, scratch: Path, progress: Progress = no_progress
+    ) -> Batch:
+        """Read all rows. MB and GB are powers of 1024, as GPU utilities count.
+
+        Raises UnreadableFileError without rows, or without a measure that names its unit.
+        """
+        layout = named(read_layout(source), choices)
+        columns = columns_of(layout)
+        if not any(one.target in _MEASURED for one in columns.values()):
+            raise UnreadableFileError(
+                "No column is a GPU measure with its unit",
+                f"{source.name}, line {layout.header_line}",
+                "Name the columns like gpu_utilization_pct, gpu_memory_used_mb and power_w.",
+            )
+        unsure = [
+            name for i, name in enumerate(layout.header) if i not in columns and _unitless(tokens_of(name))
+        ]
+        notes = [
+            f"The column '{name}' names no unit (percent or ratio?), so it was not read." for name in unsure
+        ]
+        time = next((layout.header[i] for i, one in columns.items() if one.target == "ts"), "")
+        zone = "UTC" if normal(time) in UTC_TIMES else None
+        table = Table(self.format, layout, columns, warnings=notes)
+        return read_table(source, table, choices, scratch, progress, zone)
+
+
+_MEASURED = frozenset({"gpu_util", "mem_bytes", "power_w", "sm_active", "tensor_active", "dram_active"})
+
+
+def normal(name: str) -> str:
+    """`GPU Utilization [%]` -> `gpu_utilization`; camel case is taken apart."""
+    text = re.sub(r"\s*[\[(][^\[\]()]*[\])]\s*$", "", name.strip())
+    text = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", text)
+    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
+
+
+def tokens_of(name: str) -> tuple[set[str], str | None]:
+    """Words of a column name, and its unit: in brackets, a `%`, or the last word."""
+    words = normal(name).split("_")
+    unit = unit_of_header(name) or ("%" if "%" in name else None)
+    if unit is None and len(words) > 1 and words[-1] in UNITS:
+        unit = UNITS[words.pop()]
+    return set(words), unit
+
+
+def _unitless(found: tuple[set[str], str | None]) -> bool:
+    words, unit = found
+    return unit is None and "gpu" in words and bool(words & _UTIL) and not words & (_NOT_A_GPU | _MEMORY)
+
+
+def measure_of(name: str) -> Column | None:
+    """The measure that a name with a unit stands for; None when either is in doubt."""
+    words, unit = tokens_of(name)
+    if unit is None or words & _NOT_A_GPU:
+        return None
+    dimension = _DIMENSION.get(unit.lower())
+    if dimension == "share":
+        return _share(words, unit)
+    if dimension == "bytes" and words & _MEMORY:
+        if words & {"total", "capacity"}:
+            return Column("mem_total_bytes", unit)
+        return Column("mem_bytes", unit) if words & {"used", "usage", "use"} else None
+    if dimension == "power" and words & {"power", "draw"}:
+        return Column("power_limit_w" if words & {"limit", "cap"} else "power_w", unit)
+    if dimension == "heat" and words & {"temp", "temperature"} and not words & _MEMORY:
+        return Column("temp_c", unit)
+    if dimension == "clock" and "sm" in words:
+        return Column("sm_clock_mhz", unit)
+    return None
+
+
+_DIMENSION = {
+    "%": "share", "percent": "share", "ratio": "share", "b": "bytes", "bytes": "bytes", "mb": "bytes",
+    "mib": "bytes", "gb": "bytes", "gib": "bytes", "w": "power", "mw": "power", "watts": "power",
+    "c": "heat", "mhz": "clock",
+}  # fmt: skip
+
+
+def _share(words: set[str], unit: str) -> Column | None:
+    for first, measure in (("sm", "sm_active"), ("tensor", "tensor_active"), ("dram", "dram_active")):
+        if first in words:
+            return Column(measure, unit) if words & {"active", "activity"} else None
+    if words & _MEMORY:
+        return None
+    return Column("gpu_util", unit) if "gpu" in words and words & _UTIL else None
+
+
+def columns_of(layout: CsvLayout) -> dict[int, Column]:
+    """What each column is; identity and time by whole names, the first of several."""
+    found: dict[int, Column] = {}
+    taken: set[str] = set()
+    for i, name in enumerate(layout.header):
+        if "DCGM_FI_" in name or "." in name.strip("."):
+            continue
+        measure = measure_of(name)
+        plain = normal(name)
+        target = "ts" if plain in TIMES else IDENTITY.get(plain)
+        if measure is not None:
+            found[i] = measure
+        elif target and target not in taken:
+            taken.add(target)
+            found[i] = Column(target)
+    return found
+
+
+READERS = (GpuSamplerReader(),)

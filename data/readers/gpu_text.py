@@ -1,0 +1,86 @@
+"""Tables that are not CSV -> a tab-separated twin with the same line numbers, for the one CSV path."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from data.csvio import HOPELESS_ROWS, TEXT_LIMIT, CsvLayout, open_lines
+from data.errors import UnreadableFileError
+from data.readers.base import SetAside, Source
+
+TAB = "\t"
+
+
+@dataclass(frozen=True)
+class NotARow:
+    """A line that is no row: `reason` when it must be set aside, "" for a blank, unit or comment line."""
+
+    reason: str = ""
+    header: bool = False
+
+
+@dataclass
+class Twin:
+    """The twin of a file and the books of the lines that are not in it."""
+
+    source: Source
+    layout: CsvLayout
+    aside: list[SetAside] = field(default_factory=list)
+    headers_repeated: int = 0
+
+
+Judge = Callable[[str], Sequence[str] | NotARow]
+"""Cells of one line (without newline), or why it is no row."""
+
+
+def write_twin(source: Source, scratch: Path, header: Sequence[str], header_line: int, judge: Judge) -> Twin:
+    """Write every line under `header_line` as tab-separated cells, others blank; lines keep their number.
+
+    Raises UnreadableFileError when most lines are no rows.
+    """
+    path = scratch / "table.tsv"
+    twin = Twin(source, CsvLayout(TAB, tuple(header), header_line, header_line + 1))
+    rows = 0
+    with path.open("w", encoding="utf-8", newline="") as out:
+        for line, text in _lines(source):
+            if line > 1:
+                out.write("\n")
+            if line <= header_line:
+                continue
+            found = judge(text)
+            if isinstance(found, NotARow):
+                twin.headers_repeated += found.header
+                if found.reason:
+                    twin.aside.append(SetAside(line, found.reason, text[:TEXT_LIMIT]))
+                    _hopeless(twin, rows, source)
+                continue
+            rows += 1
+            out.write(TAB.join(cell.replace(TAB, " ").replace('"', "'") for cell in found))
+        if source.ends_with_newline:
+            out.write("\n")
+    twin.source = replace(source, path=path)
+    return twin
+
+
+def _lines(source: Source) -> Iterator[tuple[int, str]]:
+    with closing(open_lines(source)) as lines:
+        for number, line in enumerate(lines, 1):
+            yield number, line.rstrip("\n")
+
+
+def _hopeless(twin: Twin, rows: int, source: Source) -> None:
+    if len(twin.aside) > HOPELESS_ROWS and len(twin.aside) > rows:
+        first = twin.aside[0]
+        raise UnreadableFileError(
+            f"Most lines are no rows of this table: {first.reason}, first",
+            f"{source.name}, line {first.line}",
+            "Load the output of one command, without other text around it.",
+        )
+
+
+def head_lines(source: Source) -> list[str]:
+    """The lines of the head without the last, which may be cut in the middle."""
+    lines = source.head.split("\n")
+    whole = len(lines) == 1 or source.size_bytes <= len(source.head.encode())
+    return lines if whole else lines[:-1]
