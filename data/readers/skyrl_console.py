@@ -1,0 +1,112 @@
+"""The console log of SkyRL: `Step N:` and a pretty-printed dict of texts, over several lines."""
+
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
+from data.readers.console_batch import ConsoleLog, batch_of, coverage_warning
+from data.readers.console_text import LineClock, fill_values, read_dict
+from data.readers.flat import FlatRun, Row
+from data.readers.verl_console import numbered_lines
+from data.readers.verl_lines import clean, pieces
+
+_HEADER = re.compile(r"(?:^|[\s-])Step (\d{1,15}):\s*(\{.*)?$")
+_TELLING = re.compile(
+    r"'(?:timing/(?:generate|sync_weights|policy_train|train_critic_and_policy|step)"
+    r"|generate/(?:avg_num_tokens|batch_num_seq)|reward/avg_raw_reward|trainer/global_step)'"
+)
+_MOST_LINES = 2000
+_STEP_TIME = "timing/step"
+
+
+@dataclass
+class _Open:
+    line: int
+    step: int
+    moment: datetime | None
+    parts: list[str] = field(default_factory=list)
+
+
+class SkyrlConsoleReader:
+    """Console logs of SkyRL's trainers with `trainer.logger=console`."""
+
+    format = "skyrl_console"
+    title = "SkyRL console log"
+
+    def sniff(self, source: Source) -> Sniff:
+        """A line `Step N:` before a dict with SkyRL's keys."""
+        header = any(_HEADER.search(clean(line)) for line in source.head.split("\n") if "Step " in line)
+        told = len(_TELLING.findall(source.head))
+        if header and told >= 2:
+            return Sniff(0.95, "'Step N:' before dicts with SkyRL's keys")
+        return Sniff(0.0, "no 'Step N:' before a dict with SkyRL's keys")
+
+    def read(
+        self,
+        source: Source,
+        choices: Choices,
+        scratch: Path,  # noqa: ARG002
+        progress: Progress = no_progress,
+    ) -> Batch:
+        """Read all dicts; raises UnreadableFileError when there is none."""
+        log = ConsoleLog(LineClock(choices.timezone))
+        held: _Open | None = None
+        for number, line in numbered_lines(source, progress):
+            for piece in pieces(line):
+                moment = log.clock.feed(piece)
+                text = clean(piece)
+                header = _HEADER.search(text)
+                if header is not None:
+                    _give_up(log, held)
+                    held = _Open(number, int(header[1]), moment, [header[2]] if header[2] else [])
+                elif held is not None and text[:1] in ("{", "'"):
+                    held.parts.append(text)
+                else:
+                    log.watch.feed(text)
+                    continue
+                if held is not None and _complete(log, held):
+                    held = None
+        _last(log, held, source)
+        log.place_rows()
+        warning = coverage_warning(log.rows, _STEP_TIME, "evaluation and saving")
+        log.warnings += [warning] if warning else []
+        run = FlatRun("", [], framework="skyrl")
+        return batch_of(log, run, self.format, source, choices, "step of SkyRL ('Step N:' and a dict)")
+
+
+def _complete(log: ConsoleLog, held: _Open) -> bool:
+    """Whether the dict is whole now; its row is kept then."""
+    if not held.parts or (not held.parts[-1].rstrip().endswith("}") and len(held.parts) < _MOST_LINES):
+        return False
+    text = " ".join(held.parts)
+    read = read_dict(text) if text.startswith("{") else None
+    if read is None:
+        return False
+    values: dict[str, float] = {}
+    cells: list[SetAside] = []
+    fill_values(read.items, held.line, values, cells)
+    if not any(value == value for value in values.values()):
+        return False
+    log.set_aside += cells
+    log.add(Row(held.step, values, held.line), held.moment)
+    return True
+
+
+def _give_up(log: ConsoleLog, held: _Open | None) -> None:
+    """A dict that never closes is damaged; a header without a dict is text around records."""
+    if held is not None and held.parts and held.parts[0].startswith("{"):
+        log.damaged(held.line, "the dict breaks off", " ".join(held.parts))
+
+
+def _last(log: ConsoleLog, held: _Open | None, source: Source) -> None:
+    if held is None or not held.parts:
+        return
+    if source.ends_with_newline:
+        _give_up(log, held)
+    else:
+        log.cut_line = source.physical_lines
+
+
+READERS = (SkyrlConsoleReader(),)
