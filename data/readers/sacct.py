@@ -11,7 +11,16 @@ from data.csvio import TEXT_LIMIT, open_lines
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
-from data.readers.sacct_lines import JOB_ID, Counts, Layout, Line, find_header, guess_columns, read_lines
+from data.readers.sacct_lines import (
+    JOB_ID,
+    STATES,
+    Counts,
+    Layout,
+    Line,
+    find_header,
+    guess_columns,
+    read_lines,
+)
 from data.readers.sacct_lines import state_of as _state
 from data.readers.template_rows import Row
 from data.readers.template_tables import frame_of
@@ -49,7 +58,10 @@ class SacctReader:
         layout = guess_columns(jobs, {})
         if layout is not None:
             return Sniff(0.93, f"job ids and states without a header: {layout.guessed}")
-        return Sniff(0.55 if any(".batch|" in text for text in jobs) else 0.2, "job ids without a header")
+        if any(".batch|" in text for text in jobs):
+            return Sniff(0.55, "job ids and steps without a header")
+        states = sum(any(_state(cell) in STATES for cell in text.split("|")) for text in jobs)
+        return Sniff(0.3 if states * 2 > len(jobs) else 0.1, "numbers and bars, as job ids without a header")
 
     def read(
         self, source: Source, choices: Choices, scratch: Path, progress: Progress = no_progress
