@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from data.merge import NUMERIC, differs
-from data.readers.base import Batch
+from data.readers.base import PROCESS_MARK, Batch
 from data.sql import first
 from data.tables import quote, types
 
@@ -19,6 +19,8 @@ LOOSE = ("step_s", "tok_total", "tok_gen", "reward_mean", "len_mean")
 LOOSE_RELATIVE, LOOSE_ABSOLUTE = 0.02, 1e-3
 """Two logs of one step differ by printing (three decimals) and by what the timer encloses."""
 FINGERPRINT_ROWS = 3
+PROCESS_STEPS, PROCESS_SLACK_S = 10, 600.0
+"""Two processes of one run end the same step within so many of its durations, or within ten minutes."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ class Evidence:
     """Steps that a file shares with one stored attempt.
 
     `overlap`: steps in the same kind of log; `compared` of them have a common value, `different` contradict.
-    `other_overlap`, `other_far`: the same against other kinds of logs, with room for rounding.
+    `other_overlap`, `other_far`: the same against other kinds of logs, with room for rounding; logs of two
+    processes of one run measure different things, only their clocks can be far apart.
     """
 
     attempt: int
@@ -68,6 +71,16 @@ def evidence(
     return [Evidence(*row) for row in rows]
 
 
+_TWO_PROCESSES = (
+    f"(s.source <> i.source AND contains(s.source, '{PROCESS_MARK}') AND "
+    f"split_part(s.source, '{PROCESS_MARK}', 1) = split_part(i.source, '{PROCESS_MARK}', 1))"
+)
+_CLOCKS_APART = (
+    "abs(epoch(i.ts) - epoch(s.ts)) > "
+    f"greatest({PROCESS_SLACK_S}, {PROCESS_STEPS} * coalesce(greatest(i.step_s, s.step_s), 0))"
+)
+
+
 def _evidence_sql() -> str:
     kinds = types("steps")
     numbers = [c for c, kind in kinds.items() if kind in NUMERIC and c not in ("attempt", "step")]
@@ -82,7 +95,9 @@ def _evidence_sql() -> str:
         WITH stored AS (SELECT DISTINCT attempt FROM attempt_sources WHERE run = $run),
         pairs AS (
             SELECT s.attempt, s.step, s.source = i.source AS same, {both} AS compared,
-                coalesce({clash}, false) AS clash, {loose_both} AS loose, coalesce({far}, false) AS far
+                coalesce({clash}, false) AS clash,
+                {_TWO_PROCESSES} OR {loose_both} AS loose,
+                coalesce(CASE WHEN {_TWO_PROCESSES} THEN {_CLOCKS_APART} ELSE {far} END, false) AS far
             FROM in_steps i JOIN steps s ON s.run = $run AND s.step = i.step
             WHERE i.run = $local AND i.attempt = $number
         ),

@@ -11,6 +11,9 @@ import pandas as pd
 Progress = Callable[[str, int, int | None], None]
 """Called with (stage, done, total or None); raises to cancel."""
 
+PROCESS_MARK = ":"
+"""In `steps.source` between a kind of log and the process of the run that wrote it (`format:trainer`)."""
+
 
 def no_progress(stage: str, done: int, total: int | None) -> None:
     """Ignore progress."""

@@ -24,6 +24,9 @@ FOCUS = '"BilledCost","EffectiveCost","ChargePeriodEnd","ChargePeriodStart","Cha
 FOCUS += '"1","1","2026-01-05T09:00:00Z","2026-01-05T08:00:00Z","Usage"\n'
 SACCT = "JobID|JobName|State|Elapsed|AllocTRES\n12|rl|COMPLETED|01:00:00|gres/gpu=8\n"
 OURS = {
+    "nemo_rl_console": "📊 Training Results:\n  • Total step time: 35.70s\n  • policy_training: 10.97s\n",
+    "trl_trainer_state": '{\n  "log_history": [\n    {"loss": 0.1, "reward": 0.2, "step": 1}\n  ]\n}\n',
+    "trl_console": "{'loss': 0.07, 'grad_norm': 4.5, 'learning_rate': 9e-06, 'reward': 1.75}\n",
     "wandb_chart_export": CHART,
     "focus_csv": FOCUS,
     "sacct_parsable2": SACCT,
@@ -33,9 +36,6 @@ OURS = {
     "prometheus_text": '# HELP DCGM_FI_DEV_GPU_UTIL GPU utilization\nDCGM_FI_DEV_GPU_UTIL{gpu="0"} 97\n',
 }
 FOREIGN = {
-    "nemo_rl_console": "📊 Training Results:\n  • Total step time: 35.70s\n  • policy_training: 10.97s\n",
-    "trl_trainer_state": '{\n  "log_history": [\n    {"loss": 0.1, "reward": 0.2, "step": 1}\n  ]\n}\n',
-    "trl_console": "{'loss': 0.07, 'grad_norm': 4.5, 'learning_rate': 9e-06, 'reward': 1.75}\n",
     "sft_metrics_jsonl": '{"step": 0, "learning_rate": 0.001, "num_tokens": 3446, "train_mean_nll": 1.79}\n',
     "verl_sft_console": "step:1 - train/loss:1.25 - train/lr(1e-3):0.01\nstep:2 - train/loss:1.2\n",
     "http_metrics_jsonl": '{"ts": 1.7e9, "path": "/v1/chat", "status": 200, "latency_ms": 812.5}\n',
