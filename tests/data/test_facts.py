@@ -9,10 +9,11 @@ import pytest
 from data.errors import UnreadableFileError, UserError
 from data.facts import facts_of
 from data.facts_base import blank_facts
+from data.readers import REGISTRY
 from tests.data.verl_files import config_lines, jsonl, line, values
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
-FORMATS = {"wandb_chart_export", "verl_console", "verl_file_logger_jsonl", "nvidia_smi_query_csv"}
+FORMATS = {reader.format for reader in REGISTRY}
 
 
 def expected_rows() -> list[dict[str, str]]:
