@@ -51,7 +51,9 @@ class _Scan:
             return
         values, ending = cells_of(step[3])
         if not set(values) >= _NEEDED:
-            if values and not unterminated:
+            if unterminated and self.runs:
+                self.cut = line
+            elif values:
                 self.aside.append(SetAside(line, f"step {step[1]} lacks its loss or its reward", text[:200]))
             return
         run = self.runs.setdefault(name, _RunText())
