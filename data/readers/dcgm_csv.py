@@ -1,16 +1,34 @@
 """A CSV with a column for each DCGM field, under old names and new."""
 
+import re
 from pathlib import Path
 
 from data.csvio import CsvLayout, read_layout
 from data.errors import UnreadableFileError
+from data.gpu_metrics import PERCENT_OR_RATIO, Metric, metric
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
-from data.readers.dcgm_fields import LABELS, dcgm_field, dcgm_name
 from data.readers.gpu_table import Column, Table, named, read_table
 from data.values import unit_of_header
 
 TIME_NAMES = frozenset({"time", "timestamp", "ts", "datetime", "date"})
+LABELS = {
+    "gpu": "index", "gpu_id": "index", "gpuid": "index", "device": "index", "entity": "index",
+    "uuid": "uuid", "gpu_uuid": "uuid", "pci_bus_id": "bus", "hostname": "host", "host": "host",
+    "node": "host", "instance": "host", "modelname": "model", "gpu_i_id": "mig", "gpu_instance_id": "mig",
+}  # fmt: skip
+"""Label of dcgm-exporter (lower case) -> field of GpuIdentity."""
+_NAME = re.compile(r"\bDCGM_FI_(?:DEV|PROF)_[A-Z0-9_]+\b", re.IGNORECASE)
 _CONFIG_WORDS = frozenset({"gauge", "counter", "label"})
+
+
+def dcgm_name(text: str) -> str | None:
+    """The name of a DCGM field in a column name, None when there is none."""
+    match = _NAME.search(text)
+    return match[0].upper() if match else None
+
+
+def _metric(text: str) -> Metric | None:
+    return metric(dcgm_name(text))
 
 
 def is_header(names: tuple[str, ...]) -> bool:
@@ -32,9 +50,11 @@ class DcgmCsvReader:
             layout = read_layout(source, is_header, unique=False)
         except UnreadableFileError:
             return Sniff(0.0, "no header with a DCGM_FI_… column")
-        known = [name for name in layout.header if dcgm_field(name) and dcgm_name(name)]
+        known = [name for name in layout.header if _metric(name)]
         if not known:
             return Sniff(0.4, "DCGM_FI_… columns, but none of a measure that is read here")
+        if layout.header[0] == "Time" and not {name.lower() for name in layout.header} & set(LABELS):
+            return Sniff(0.4, "DCGM_FI_… columns beside 'Time' and nothing that names a GPU: a panel export?")
         return Sniff(0.96, f"{len(known)} of {layout.columns} columns are fields of DCGM")
 
     def read(
@@ -53,9 +73,9 @@ def _columns(layout: CsvLayout) -> dict[int, Column]:
     found: dict[int, Column] = {}
     taken: set[str] = set()
     for i, name in enumerate(layout.header):
-        field = dcgm_field(name) if dcgm_name(name) else None
-        if field is not None:
-            found[i] = Column(field.measure, unit_of_header(name) or field.unit, field.rank)
+        if (known := _metric(name)) is not None:
+            unit = None if known.unit == PERCENT_OR_RATIO else known.unit
+            found[i] = Column(known.measure, unit_of_header(name) or unit, int(unit is None))
             continue
         plain = name.strip().lower()
         target = "ts" if plain in TIME_NAMES else LABELS.get(plain)

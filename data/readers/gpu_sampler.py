@@ -5,8 +5,9 @@ from pathlib import Path
 
 from data.csvio import CsvLayout, read_layout
 from data.errors import UnreadableFileError
+from data.gpu_rollup import MEASURES
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
-from data.readers.gpu_table import Column, Table, named, read_table
+from data.readers.gpu_table import Column, Table, chosen, named, read_table
 from data.values import unit_of_header
 
 TIMES = frozenset(
@@ -69,8 +70,8 @@ class GpuSamplerReader:
         Raises UnreadableFileError without rows, or without a measure that names its unit.
         """
         layout = named(read_layout(source), choices)
-        columns = columns_of(layout)
-        if not any(one.target in _MEASURED for one in columns.values()):
+        columns = chosen(layout, columns_of(layout), choices)
+        if not any(one.target in MEASURES for one in columns.values()):
             raise UnreadableFileError(
                 "No column is a GPU measure with its unit",
                 f"{source.name}, line {layout.header_line}",

@@ -1,5 +1,6 @@
 """Any table of GPU samples -> batch: what the formats share once their columns are known."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -7,10 +8,12 @@ from pathlib import Path
 from data.csvio import CsvLayout
 from data.facts_base import source_facts
 from data.gpu_batch import UTIL_MEASURES, GpuFile, build, missing_facts, plain_index
-from data.gpu_rollup import connect
+from data.gpu_metrics import default_unit
+from data.gpu_rollup import MEASURES, connect
 from data.readers.base import Batch, Choices, Progress, SetAside, Source, no_progress
 from data.readers.gpu_csv import GpuColumns, GpuRows, load_gpu_rows
 from data.sql import number
+from data.values import unit_of_header
 
 IDENTITY_TARGET = {"index": "gpus.gpu_index", "bus": "gpus.gpu_id", "mig": "", "mig_mode": ""}
 CUT_TAIL = "The last line was cut in the middle of a row; it was dropped."
@@ -51,15 +54,54 @@ class Table:
     facts: Mapping[str, object] = field(default_factory=dict)
 
 
+TARGETS = {
+    "ts": "ts", "gpu_id": "gpu_id", "host": "host", "uuid": "uuid", "gpu_index": "index", "index": "index",
+    "bus": "bus", "model": "model", "platform": "platform", "run": "run", "pool": "pool",
+}  # fmt: skip
+"""Our names of what is no measure -> target of a column."""
+IGNORE = ("ignore", "none", "-")
+_CHOSEN = re.compile(r"^(?:gpu_samples\.|gpus\.)?(\w+)(?:\s*[\[(]\s*([^\])]+?)\s*[\])])?$")
+
+
+def chosen(layout: CsvLayout, columns: Mapping[int, Column], choices: Choices) -> dict[int, Column]:
+    """Columns with what a person said of them: `ts`, `gpu_index`, `power_w`, `gpu_util [%]`, or `ignore`.
+
+    A column is meant by its name or its number (1..). What names none of our fields is left to the format.
+    """
+    found = dict(columns)
+    for i, name in enumerate(layout.header):
+        text = (choices.columns.get(name) or choices.columns.get(str(i + 1)) or "").strip()
+        match = _CHOSEN.match(text)
+        if text.lower() in IGNORE:
+            found.pop(i, None)
+        elif match and match[1] in TARGETS:
+            _only(found, TARGETS[match[1]])
+            found[i] = Column(TARGETS[match[1]])
+        elif match and match[1] in MEASURES:
+            before = found.get(i)
+            unit = match[2] or unit_of_header(name) or (before.unit if before else None)
+            _only(found, match[1])
+            found[i] = Column(match[1], unit or default_unit(match[1]))
+    return found
+
+
+def _only(found: dict[int, Column], target: str) -> None:
+    for i in [i for i, column in found.items() if column.target == target]:
+        del found[i]
+
+
 def named(layout: CsvLayout, choices: Choices) -> CsvLayout:
-    """The layout with the names that a person gave its columns, chosen by name or number (1..)."""
-    if not choices.columns:
-        return layout
-    header = tuple(
-        choices.columns.get(name) or choices.columns.get(str(i)) or name
-        for i, name in enumerate(layout.header, start=1)
-    )
-    return replace(layout, header=header)
+    """The layout with the format's own names that a person gave its columns, by name or number (1..).
+
+    Our names are for `chosen`: a column keeps its name then.
+    """
+    header = []
+    for i, name in enumerate(layout.header, start=1):
+        text = (choices.columns.get(name) or choices.columns.get(str(i)) or "").strip()
+        match = _CHOSEN.match(text)
+        ours = match is not None and (match[1] in TARGETS or match[1] in MEASURES)
+        header.append(name if not text or ours or text.lower() in IGNORE else text)
+    return replace(layout, header=tuple(header))
 
 
 def gpu_columns(table: Table) -> GpuColumns:
@@ -97,6 +139,7 @@ def read_table(
     Stamps without a zone are placed by `choices.timezone`, else by `own_zone`, else taken as UTC with a word.
     Raises UnreadableFileError when there is no row, or when most rows have no readable stamp.
     """
+    table = replace(table, columns=chosen(table.layout, table.columns, choices))
     con = connect(scratch)
     try:
         rows = load_gpu_rows(con, source, table.layout, gpu_columns(table), progress)

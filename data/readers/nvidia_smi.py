@@ -29,12 +29,6 @@ IDENTITY = {
     "name": "model", "gpu_name": "model", "hostname": "host", "host": "host",
     "mig.mode.current": "mig_mode",
 }  # fmt: skip
-OURS = {
-    "ts": Column("ts"), "gpu_index": Column("index"), "gpu_id": Column("gpu_id"), "model": Column("model"),
-    **{measure: Column(measure, unit) for measure, unit in NUMBERS.values()},
-    "power_w": Column("power_w", "W"),
-}  # fmt: skip
-"""Our own names, for the columns of a log without a header that a person has named."""
 _FIELD = re.compile(
     r"^(timestamp|driver_version|count|name|gpu_name|serial|gpu_serial|uuid|gpu_uuid|index|hostname|host"
     r"|(pci|gpu_bus|pcie|display|persistence|accounting|driver_model|vbios|inforom|gom|fan|pstate|clocks_\w+"
@@ -155,7 +149,7 @@ def _column(name: str) -> Column | None:
     if field in NUMBERS:
         measure, unit = NUMBERS[field]
         return Column(measure, unit_of_header(name) or unit)
-    return OURS.get(field)
+    return None
 
 
 def _columns(layout: CsvLayout) -> GpuColumns:
