@@ -41,13 +41,13 @@ def ingest_file(
     total): spool in bytes, read in the reader's unit, store in tables; raising from it cancels the upload.
     Raises UnreadableFileError, AmbiguousFormatError or another UserError with the remedy.
     """
-    decided = _checked(choices or Choices())
+    decided = check_choices(choices or Choices())
     file_name = name or (Path(path_or_stream).name if isinstance(path_or_stream, Path | str) else "upload")
-    _check_space(store.home, path_or_stream)
+    check_space(store.home, path_or_stream)
     work = store.spool / uuid4().hex
     try:
         source = spool(path_or_stream, file_name, work, progress)
-        return _load(store, source, decided, work, progress)
+        return ingest_source(store, source, decided, work, progress)
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
@@ -58,7 +58,10 @@ def find_upload(store: Store, sha256: str) -> Receipt | None:
         return _stored_receipt(view.cursor, sha256)
 
 
-def _load(store: Store, source: Source, choices: Choices, work: Path, progress: Progress) -> Receipt:
+def ingest_source(
+    store: Store, source: Source, choices: Choices, work: Path, progress: Progress = no_progress
+) -> Receipt:
+    """Load a spooled file with checked choices; `work` is a folder of its own that the caller removes."""
     known = find_upload(store, source.sha256)
     if known is not None:
         return _duplicate(store, known, source, choices)
@@ -104,7 +107,7 @@ def _fsync(path: Path) -> None:
         os.close(handle)
 
 
-def _checked(choices: Choices) -> Choices:
+def check_choices(choices: Choices) -> Choices:
     """Refuse choices that no catalogue knows before any byte is read; models get their catalogue name."""
     catalogue = load_catalogue()
     check_ids(catalogue, choices.llm, [choices.platform])
@@ -113,7 +116,8 @@ def _checked(choices: Choices) -> Choices:
     return replace(choices, llm=model.model_id) if model else choices
 
 
-def _check_space(home: Path, path_or_stream: object) -> None:
+def check_space(home: Path, path_or_stream: object) -> None:
+    """Refuse a file that the disk of the home has no room for."""
     if not isinstance(path_or_stream, Path | str) or not Path(path_or_stream).is_file():
         return
     size, free = Path(path_or_stream).stat().st_size, shutil.disk_usage(home).free

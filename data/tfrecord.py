@@ -5,10 +5,10 @@ masked CRC-32C of the data) and RFC 3720 for the Castagnoli polynomial.
 """
 
 import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cache
-
-import numpy as np
-import numpy.typing as npt
+from pathlib import Path
 
 HEADER_BYTES = 12
 FOOTER_BYTES = 4
@@ -19,25 +19,20 @@ BLOCK_BYTES = 8 << 20
 _POLYNOMIAL = 0x82F63B78
 _MASK_DELTA = 0xA282EAD8
 
-Codes = npt.NDArray[np.uint32]
-
 
 @cache
-def _table() -> Codes:
-    codes = np.arange(256, dtype=np.uint32)
-    for _ in range(8):
-        codes = np.where(codes & 1, (codes >> 1) ^ np.uint32(_POLYNOMIAL), codes >> 1).astype(np.uint32)
-    return codes
-
-
-@cache
-def _plain_table() -> tuple[int, ...]:
-    return tuple(int(code) for code in _table())
+def _table() -> tuple[int, ...]:
+    codes = []
+    for code in range(256):
+        for _ in range(8):
+            code = (code >> 1) ^ (_POLYNOMIAL if code & 1 else 0)
+        codes.append(code)
+    return tuple(codes)
 
 
 def crc32c(data: bytes) -> int:
     """CRC-32C (Castagnoli) of some bytes."""
-    table, code = _plain_table(), 0xFFFFFFFF
+    table, code = _table(), 0xFFFFFFFF
     for byte in data:
         code = table[(code ^ byte) & 0xFF] ^ (code >> 8)
     return code ^ 0xFFFFFFFF
@@ -56,3 +51,54 @@ def is_event_file(head: bytes) -> bool:
     if length > 1024 or masked(crc32c(head[:8])) != check:
         return False
     return FILE_VERSION in head[HEADER_BYTES : HEADER_BYTES + length]
+
+
+@dataclass
+class Records:
+    """The records of a file, one at a time: iterate, then look at how it ended.
+
+    `damaged`: numbers (1-based) of records whose own checksum is wrong; they are not given out. `cut`: why
+    reading stopped before the end of the file, "" when it did not. Records above `CHECKED_BYTES` are given
+    as b"": nothing is read out of them.
+    """
+
+    path: Path
+    count: int = 0
+    damaged: list[int] = field(default_factory=list)
+    cut: str = ""
+    at: int = 0
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        """(number of the record from 1, its bytes)."""
+        with self.path.open("rb", buffering=BLOCK_BYTES) as handle:
+            while header := handle.read(HEADER_BYTES):
+                length = self._length(header)
+                if length is None:
+                    return
+                if length > CHECKED_BYTES:
+                    handle.seek(length - 1, 1)
+                    whole = len(handle.read(1 + FOOTER_BYTES)) == 1 + FOOTER_BYTES
+                    data, check = b"", None
+                else:
+                    body = handle.read(length + FOOTER_BYTES)
+                    whole = len(body) == length + FOOTER_BYTES
+                    data, check = body[:length], body[length:]
+                if not whole:
+                    self.cut = "the last record is cut off"
+                    return
+                self.count += 1
+                self.at = handle.tell()
+                if check is not None and struct.pack("<I", masked(crc32c(data))) != check:
+                    self.damaged.append(self.count)
+                else:
+                    yield self.count, data
+
+    def _length(self, header: bytes) -> int | None:
+        if len(header) < HEADER_BYTES:
+            self.cut = "the last record is cut off"
+            return None
+        length, check = struct.unpack("<QI", header)
+        if masked(crc32c(header[:8])) != check:
+            self.cut = f"the record after number {self.count} has a wrong length, so the rest cannot be found"
+            return None
+        return int(length)

@@ -103,7 +103,7 @@ class _Unpacker:
 
     def refuse(self, what: str, member: str = "", remedy: str = "") -> UnreadableFileError:
         """The refusal of the whole archive, naming the member."""
-        where = f"{self.name}: {_shown(member)}" if member else self.name
+        where = f"{self.name}: {printable(member)}" if member else self.name
         return UnreadableFileError(what, where, remedy or "Unpack it yourself and load the files you need.")
 
     def spend(self, count: int) -> None:
@@ -142,7 +142,7 @@ class _Unpacker:
         return self._fresh(parts, below, raw)
 
     def _fresh(self, parts: list[str], below: str, raw: str) -> str | None:
-        name = _shown(f"{below}{'/'.join(parts)}")
+        name = printable(f"{below}{'/'.join(parts)}")
         if name in self.names:
             raise self.refuse("Two members have the same name", raw)
         self.names.add(name)
@@ -200,18 +200,25 @@ def is_archive(path: Path) -> bool:
 
 
 def unpack(
-    path: Path, name: str, into: Path, caps: Limits | None = None, progress: Progress = no_progress
+    path: Path,
+    name: str,
+    into: Path,
+    caps: Limits | None = None,
+    progress: Progress = no_progress,
+    *,
+    nested: bool = False,
 ) -> Unpacked:
     """Unpack a zip, tar, gz, bz2 or xz file into the fresh folder `into`; memory stays flat.
 
     Archives inside it are opened once; those inside them are passed over. Files without a folder are put
-    below one named after the archive. Raises UnreadableFileError, naming the member, for an encrypted or
-    damaged one, a link, a device, an absolute path, `..`, a name twice, or above a cap; then nothing is left.
+    below one named after the archive; `nested`: all files are. Raises UnreadableFileError, naming the member,
+    for an encrypted or damaged one, a link, a device, an absolute path, `..`, a name twice, or above a cap;
+    then nothing is left behind.
     """
     into.mkdir(parents=True)
     work = _Unpacker(name, into, caps or limits(), progress)
     try:
-        _open(path, name, work, nested=False)
+        _open(path, name, work, nested=nested)
         for inner in [item for item in work.found.files if is_archive(item.path)]:
             work.found.files.remove(inner)
             _open(inner.path, inner.name, work, nested=True)
@@ -254,7 +261,8 @@ def hidden(parts: list[str]) -> bool:
     return any(part.startswith(".") or part == "__MACOSX" for part in parts)
 
 
-def _shown(name: str) -> str:
+def printable(name: str) -> str:
+    """A name without control characters."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
 
 

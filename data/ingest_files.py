@@ -1,0 +1,144 @@
+"""Several uploads from one thing: a file, an archive or a folder."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import uuid4
+
+from data import readers
+from data.bundle import pack
+from data.errors import UnreadableFileError, UserError
+from data.gather import Failed, Unit, units, walk
+from data.ingest import check_choices, check_space, ingest_file, ingest_source
+from data.readers import AmbiguousFormatError
+from data.readers.base import Choices, Progress, no_progress
+from data.receipt import Receipt
+from data.spool import CHUNK_BYTES, ByteStream, spool
+from data.store import Store
+from data.unpack import PassedOver, is_archive, unpack
+
+SHOWN = 5
+
+
+@dataclass
+class Intake:
+    """What came of a file, an archive or a folder.
+
+    `passed_over`: files that no reader knows. `failed`: files that a reader knows and that were refused.
+    """
+
+    name: str
+    receipts: list[Receipt] = field(default_factory=list)
+    passed_over: list[PassedOver] = field(default_factory=list)
+    failed: list[Failed] = field(default_factory=list)
+
+    def one(self) -> Receipt | None:
+        """The receipt, when there is nothing else to say."""
+        alone = len(self.receipts) == 1 and not self.passed_over and not self.failed
+        return self.receipts[0] if alone else None
+
+
+def ingest_files(
+    store: Store,
+    path_or_stream: Path | str | ByteStream,
+    name: str | None = None,
+    choices: Choices | None = None,
+    progress: Progress = no_progress,
+) -> Intake:
+    """Load a file, every readable file of an archive (zip, tar, gz, bz2, xz), or those of a folder.
+
+    Each file is an upload of its own, committed by itself and named by its path; a folder that a reader of
+    run folders is sure of is one upload. Files loaded before are duplicates as ever. Raises UserError when
+    the archive is refused, or when nothing of it could be read; what raises from `progress` stops the rest.
+    """
+    decided = check_choices(choices or Choices())
+    given = Path(path_or_stream) if isinstance(path_or_stream, Path | str) else None
+    file_name = name or (given.resolve().name if given else "upload")
+    work = store.spool / uuid4().hex
+    try:
+        work.mkdir(parents=True)
+        path = given if given is not None else _on_disk(path_or_stream, work / "stream")
+        if path.is_dir():
+            found, failed = walk(path, file_name, work, progress)
+        elif path.is_file() and is_archive(path):
+            check_space(store.home, path)
+            found, failed = unpack(path, file_name, work / "unpacked", progress=progress), []
+        else:
+            return Intake(file_name, [ingest_file(store, path, file_name, decided, progress)])
+        intake = Intake(file_name, [], found.passed_over, failed)
+        unclear: list[UserError] = []
+        for unit, watched in _watched(units(found.files, work, decided.format), progress):
+            _take(store, unit, decided, work, watched, intake, unclear)
+        return _judged(intake, unclear)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _on_disk(stream: object, path: Path) -> Path:
+    with path.open("wb") as out:
+        while chunk := stream.read(CHUNK_BYTES):  # type: ignore[attr-defined]
+            out.write(chunk)
+    return path
+
+
+def _watched(found: list[Unit], progress: Progress) -> Iterator[tuple[Unit, Progress]]:
+    for number, unit in enumerate(found, 1):
+
+        def told(stage: str, done: int, total: int | None, number: int = number) -> None:
+            progress(f"file {number} of {len(found)}: {stage}", done, total)
+
+        yield unit, told
+
+
+def _take(
+    store: Store,
+    unit: Unit,
+    choices: Choices,
+    work: Path,
+    progress: Progress,
+    intake: Intake,
+    unclear: list[UserError],
+) -> None:
+    place = work / uuid4().hex
+    place.mkdir()
+    try:
+        if unit.is_folder:
+            source = pack(unit.files, unit.name, place)
+        else:
+            source = spool(next(iter(unit.files.values())), unit.name, place, progress)
+        try:
+            readers.choose(source, choices)
+        except UnreadableFileError as error:
+            unclear.append(error)
+            intake.passed_over.append(PassedOver(unit.name, error.what[:1].lower() + error.what[1:]))
+            return
+        intake.receipts.append(ingest_source(store, source, choices, place, progress))
+    except AmbiguousFormatError as error:
+        unclear.append(error)
+        likely = " or ".join(c.title for c in error.candidates[:3])
+        intake.passed_over.append(PassedOver(unit.name, f"perhaps {likely}: load it by itself to choose"))
+    except UserError as error:
+        intake.failed.append(Failed(unit.name, error))
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _judged(intake: Intake, unclear: list[UserError]) -> Intake:
+    """The intake, or the error of the one file it held, or one that says that nothing could be read."""
+    if intake.receipts:
+        return intake
+    errors = [*unclear, *(item.error for item in intake.failed)]
+    if len(errors) == 1 and len(intake.passed_over) + len(intake.failed) == 1:
+        raise errors[0]
+    if intake.failed:
+        return intake
+    seen = "; ".join(f"{item.name}: {item.why}" for item in intake.passed_over[:SHOWN])
+    more = len(intake.passed_over) - SHOWN
+    if more > 0:
+        seen += f"; and {more:,} more"
+    raise UnreadableFileError(
+        f"No file in it can be read ({seen})" if seen else "It holds no file",
+        intake.name,
+        readers.what_can_be_read(),
+    )
