@@ -50,7 +50,10 @@ class Sniff:
 
 @dataclass(frozen=True)
 class Choices:
-    """What a person has decided about one file. Empty means: take it from the file or leave it open."""
+    """What a person has decided about one file. Empty means: take it from the file or leave it open.
+
+    `step`: the step of `run` whose checkpoint an evaluation measured.
+    """
 
     format: str | None = None
     timezone: str | None = None
@@ -62,6 +65,7 @@ class Choices:
     gpus_train: int | None = None
     gpus_rollout: int | None = None
     host: str | None = None
+    step: int | None = None
     synthetic: bool = False
     columns: Mapping[str, str] = field(default_factory=dict)
 
