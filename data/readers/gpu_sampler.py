@@ -34,6 +34,7 @@ _NOT_A_GPU = frozenset(
      "server", "chassis", "peak", "max", "min", "avg", "mean", "average", "delta", "reserved", "allocated",
      "free", "enc", "dec", "encoder", "decoder"}
 )  # fmt: skip
+_PROCESS_WORDS = frozenset({"pid", "process_name", "process_id"})
 _RL_WORDS = frozenset({"step", "loss", "reward", "epoch_num", "lr", "learning_rate", "_step", "global_step"})
 
 
@@ -56,6 +57,8 @@ class GpuSamplerReader:
         if not found or not has_time or not about_gpus:
             return Sniff(0.0, "no time with GPU measures that name their units")
         why = f"a time, and {len(found)} GPU measures that name their units"
+        if {normal(name) for name in layout.header} & _PROCESS_WORDS:
+            return Sniff(0.1, "rows of processes, which share a GPU, not of GPUs")
         if len(found) > len(set(found)):
             return Sniff(0.3, f"{why}, but some of them twice: a column for each GPU?")
         if {name.lower() for name in layout.header} & _RL_WORDS:

@@ -33,15 +33,26 @@ OURS = {
     "verl_console": "starting\n" + line(1, values(1)) + "\n",
     "verl_file_logger_jsonl": jsonl({1: values(1)}),
     "nvidia_smi_query_csv": SMI,
+    "nvidia_smi_dmon": "# gpu   pwr    sm   mem\n# Idx     W     %     %\n    0   111    25     7\n",
+    "nvidia_smi_pmon": "# gpu  pid  type  sm  command\n# Idx  #  C/G  %  name\n  0  77  C  88  a\n",
+    "dcgmi_dmon": "#Entity   GRACT        TENSO\nID\nGPU 0     0.170        0.121\n",
+    "dcgm_csv": "timestamp,gpu,UUID,DCGM_FI_DEV_GPU_UTIL\n2026-01-01T00:00:00Z,0,GPU-a,97\n",
+    "amd_smi_csv": "timestamp,gpu,gfx_activity,mm_activity,socket_power,edge\n1772939616,0,9,N/A,350,40\n",
+    "rocm_smi_csv": "device,GPU use (%),VRAM Total Used Memory (B)\ncard0,42,536870912\n",
+    "gpu_sampler_csv": "timestamp,gpu_utilization_pct,power_draw_w\n2026-01-01T00:00:00Z,9,88\n",
+    "wandb_system_events": '{"system.gpu.0.gpu": 4.0, "system.cpu": 5.0, "_timestamp": 1582070941}\n',
+    "ipmi_sdr_blocks": "Timestamp: 2026-01-01 00:00:11 UTC\nA | 35 Watts | ok\nB | 1 | ns\nC | 1 | a\n",
     "prometheus_text": '# HELP DCGM_FI_DEV_GPU_UTIL GPU utilization\nDCGM_FI_DEV_GPU_UTIL{gpu="0"} 97\n',
 }
 FOREIGN = {
-    "sft_metrics_jsonl": '{"step": 0, "learning_rate": 0.001, "num_tokens": 3446, "train_mean_nll": 1.79}\n',
     "verl_sft_console": "step:1 - train/loss:1.25 - train/lr(1e-3):0.01\nstep:2 - train/loss:1.2\n",
     "http_metrics_jsonl": '{"ts": 1.7e9, "path": "/v1/chat", "status": 200, "latency_ms": 812.5}\n',
     "http_access_log": '10.0.0.1 - - [10/Oct/2025:13:55:36 +0000] "GET /v1/models HTTP/1.1" 200 2326\n',
     "aws_cur_csv": "identity/LineItemId,lineItem/UsageStartDate,lineItem/UnblendedCost\na,2026-01-01,1\n",
-    "dcgmi_dmon": "#Entity   GRACT        TENSO\nID\nGPU 0     0.170        0.121\n",
+    "nvidia_smi_compute_apps": "timestamp, gpu_bus_id, pid, process_name, used_gpu_memory [MiB]\n"
+    "2026/01/01 00:00:00.000, 0:01:00.0, 77, python, 900 MiB\n",
+    "dcgm_exporter_counters": "DCGM_FI_DEV_SM_CLOCK,  gauge, SM clock frequency (in MHz).\n"
+    "DCGM_FI_DEV_GPU_UTIL,  gauge, GPU utilization (in %).\n",
     "html_page": "<!DOCTYPE html>\n<html><title>Sign in</title></html>\n",
 }  # fmt: skip
 
