@@ -10,7 +10,7 @@ import pandas as pd
 from data.readers.base import Batch, Proposal, SetAside, Source
 from data.readers.flat_attempts import DUPLICATE, FlatAttempt, Row, split
 from data.readers.flat_facts import flat_facts, flat_proposals, flat_warnings
-from data.readers.flat_map import SFT, Mapping, add_attempt, mode_of, raw_rows
+from data.readers.flat_map import SFT, Mapping, add_attempt, algorithm_of, length_rows, mode_of, raw_rows
 from data.readers.framework import framework_of
 from data.readers.verl import Tables, settle_score_kinds
 
@@ -23,6 +23,8 @@ class FlatRun:
 
     `framework`, `mode`: as in data/schema/keymap.csv; None: told from the keys. `pool`: trainer or
     orchestrator where two processes write the same key names. `elapsed_s`: the run's own clock at its end.
+    `whole`: the rows are last values of a finished run, as a summary holds them: amounts of single steps
+    (seconds, tokens of a step) say nothing of the run and stay raw metrics.
     """
 
     run: str
@@ -38,6 +40,7 @@ class FlatRun:
     status: str = "unknown"
     proposals: list[Proposal] = field(default_factory=list)
     pool: str | None = None
+    whole: bool = False
 
 
 @dataclass
@@ -107,7 +110,8 @@ def _run(run: FlatRun, file: FlatFile, tables: Tables, ignored: Counter[str]) ->
     if framework and framework.endswith(SFT):
         run.algorithm = "sft"
     run.mode = run.mode or mode_of(framework, keys)
-    mapping = Mapping(run.run, file.source_name, framework, run.mode, keys, run.pool)
+    run.algorithm = run.algorithm or algorithm_of(framework, keys)
+    mapping = Mapping(run.run, file.source_name, framework, run.mode, keys, run.pool, run.whole)
     attempts, repeated = split(run.rows, mapping.once, mapping.training, mapping.per_call)
     if repeated:
         ignored[DUPLICATE] += repeated
@@ -132,6 +136,8 @@ def _frames(tables: Tables, done: Iterable[Done]) -> dict[str, pd.DataFrame]:
     ).drop_duplicates("run")
     rows = [row for one in done for row in _attempt_rows(one)]
     frames["attempts"] = pd.DataFrame(rows).drop_duplicates(["run", "attempt"])
+    if (lengths := length_rows((one.run.run, one.attempts) for one in done)) is not None:
+        frames["length_hist"] = lengths
     raw = [frame for one in done if (frame := raw_rows(one.run.run, one.attempts)) is not None]
     if raw:
         frames["metric_raw"] = pd.concat(raw, ignore_index=True)

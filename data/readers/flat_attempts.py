@@ -25,7 +25,8 @@ class Row:
     """One record of a log; NaN stands for a key that is there without a finite number.
 
     `line`: 1-based line or index; `ts`: UTC without zone; `elapsed_s`: seconds on the run's own clock;
-    `x_name`, `x`: the axis of `metric_raw` for a record without a step.
+    `x_name`, `x`: the axis of `metric_raw` for a record without a step. `lengths`: response
+    lengths as (low, high, count).
     """
 
     step: int | None
@@ -35,6 +36,7 @@ class Row:
     elapsed_s: float | None = None
     x_name: str = "step"
     x: float | None = None
+    lengths: tuple[tuple[float, float, float], ...] = ()
 
 
 @dataclass
@@ -46,6 +48,7 @@ class Step:
     values: dict[str, float]
     ts: datetime | None = None
     elapsed_s: float | None = None
+    lengths: tuple[tuple[float, float, float], ...] = ()
 
 
 @dataclass
@@ -144,6 +147,7 @@ def _store(row: Row, attempt: FlatAttempt, training: frozenset[str], per_call: f
     known = attempt.by_step.get(row.step)
     if known is None:
         attempt.by_step[row.step] = Step(row.step, row.line, dict(row.values), row.ts, row.elapsed_s)
+        attempt.by_step[row.step].lengths = row.lengths
     else:
         for key, value in row.values.items():
             if key in per_call and value == value:
@@ -151,7 +155,7 @@ def _store(row: Row, attempt: FlatAttempt, training: frozenset[str], per_call: f
                 known.values[key] = value + (held if held == held else 0.0)
             elif value == value or key not in known.values:
                 known.values[key] = value
-        known.ts = row.ts or known.ts
+        known.ts, known.lengths = row.ts or known.ts, row.lengths or known.lengths
         known.elapsed_s = row.elapsed_s if row.elapsed_s is not None else known.elapsed_s
     if training & row.values.keys():
         attempt.last_step = max(row.step, row.step if attempt.last_step is None else attempt.last_step)

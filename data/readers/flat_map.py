@@ -20,6 +20,19 @@ SFT = "-sft"
 OUTSIDE = "outside_step"
 HELPERS = ("prompt_len_mean", "turns_max", "rollouts_per_s", "run_seconds")
 _ONCE = ("step_s", "reward_mean", "tok_total", "tok_gen", "throughput", "mfu_frac")
+_AMOUNTS = frozenset(
+    {
+        "step_s",
+        "tok_total",
+        "tok_gen",
+        "tok_prompt",
+        "tok_trained",
+        "rollouts",
+        "groups",
+        "dropped",
+        "throughput",
+    }
+)
 _POSITIVE = ("s", "tokens", "GiB", "rollouts", "rollouts/s", "tokens/s", "tokens/s/GPU", "groups")
 _ASYNC = {
     "nemo-rl": ("timing/train/exposed_generation", "exposed_generation"),
@@ -45,6 +58,17 @@ def mode_of(framework: str | None, keys: Iterable[str]) -> str | None:
     return "sync" if names & set(_SYNC.get(framework or "", ())) else None
 
 
+def algorithm_of(framework: str | None, keys: Iterable[str]) -> str | None:
+    """`runs.algorithm` where the keys leave no doubt: preferences are DPO, a loss without any reward SFT."""
+    names = [key.removeprefix("train/") for key in keys]
+    if any(name.startswith("rewards/margins") for name in names):
+        return "dpo"
+    rewarded = any(word in name for name in names for word in ("reward", "rollout", "completion", "episode"))
+    if framework == "trl" and not rewarded and any(name.endswith("loss") for name in names):
+        return "sft"
+    return None
+
+
 @dataclass
 class Mapping:
     """What the keys of one run mean, and what was noticed while its steps were mapped.
@@ -59,6 +83,7 @@ class Mapping:
     mode: str | None
     keys: Sequence[str]
     named_pool: str | None = None
+    whole: bool = False
     saved: dict[int, int] = field(default_factory=dict)
     seconds: dict[int, float] = field(default_factory=dict)
     ratios: dict[str, list[float]] = field(default_factory=dict)
@@ -82,12 +107,16 @@ class Mapping:
     @cached_property
     def fields(self) -> list[tuple[str, KeyRule]]:
         """Keys that become columns of `steps`."""
-        return [(k, r) for k, r in self.rules.items() if r.field and r.field != "score"]
+        found = [(k, r) for k, r in self.rules.items() if r.field and r.field != "score"]
+        if not self.whole:
+            return found
+        return [(k, r) for k, r in found if r.field not in _AMOUNTS or r.basis == "cumulative"]
 
     @cached_property
     def timers(self) -> list[tuple[str, KeyRule]]:
         """Timers that add up: those inside another one are left out."""
-        return [(k, r) for k, r in self.rules.items() if r.phase and not r.nested]
+        found = [(k, r) for k, r in self.rules.items() if r.phase and not r.nested]
+        return [] if self.whole else found
 
     @cached_property
     def scores(self) -> dict[str, EvalKey]:
@@ -133,6 +162,8 @@ class Mapping:
         for key, rule in self.rules.items():
             if key in self.scores:
                 used[key] = "evals.score"
+            elif self.whole and (rule.phase or (rule.field in _AMOUNTS and rule.basis != "cumulative")):
+                continue
             elif rule.phase:
                 used[key] = f"step_phases.{rule.phase}" + (
                     " (inside another timer, not added)" if rule.nested else ""
@@ -149,6 +180,8 @@ def add_attempt(tables: Tables, mapping: Mapping, attempt: FlatAttempt, before: 
     """Append the rows of one attempt; `before` is the attempt that ran before it."""
     trained = [s for s in sorted(attempt.by_step) if mapping.training & attempt.by_step[s].values.keys()]
     gaps = _gaps(trained, before is None or attempt.resumed_from_step is None)
+    if mapping.whole:
+        gaps = dict.fromkeys(trained, 1)
     mapping.counters.start(attempt, before, mapping.fields, gaps)
     mapping.interval = max([mapping.interval, *(n for n in gaps.values() if n)])
     for number in sorted(attempt.by_step):
@@ -304,6 +337,25 @@ def _add_seconds(
         own = sum(float(str(row["seconds"])) for row in phases if row["kind"] != "busy")
     if own is not None:
         mapping.seconds[attempt] = mapping.seconds.get(attempt, 0.0) + own
+
+
+def length_rows(runs: Iterable[tuple[str, Sequence[FlatAttempt]]]) -> pd.DataFrame | None:
+    """`length_hist` rows of the logged histograms of response lengths."""
+    rows = [
+        {
+            "run": run,
+            "attempt": attempt.number,
+            "step": step.step,
+            "bucket_low": low,
+            "bucket_high": high,
+            "n": count,
+        }
+        for run, attempts in runs
+        for attempt in attempts
+        for step in attempt.by_step.values()
+        for low, high, count in step.lengths
+    ]
+    return pd.DataFrame(rows) if rows else None
 
 
 def raw_rows(run: str, attempts: Sequence[FlatAttempt]) -> pd.DataFrame | None:

@@ -43,9 +43,9 @@ def recognise(head: str) -> Foreign | None:
     first = _first_line(head)
     for foreign, place, patterns in _signatures():
         if place == "supervised":
-            hit = _supervised(head, first)
+            hit = supervised(head)
         elif place == "http_json":
-            hit = _http_json(head, first)
+            hit = http_json(head)
         else:
             text = first if place == "header" else head
             hit = all(pattern.search(text) for pattern in patterns)
@@ -58,9 +58,9 @@ def _json_keys(head: str) -> list[str]:
     return list(dict.fromkeys(re.findall(r'"([^"\\]{1,60})"\s*:', head)))
 
 
-def _supervised(head: str, first: str) -> bool:
+def supervised(head: str) -> bool:
     """Losses and learning rates in JSON lines, and nothing of rewards, rollouts or episodes."""
-    if not first.lstrip().startswith("{"):
+    if not _first_line(head).lstrip().startswith("{"):
         return False
     keys = _json_keys(head)
     loss = any(re.search(r"(?:^|[/_])(?:loss|nll)$", key) for key in keys)
@@ -70,7 +70,9 @@ def _supervised(head: str, first: str) -> bool:
     )
 
 
-def _http_json(head: str, first: str) -> bool:
+def http_json(head: str) -> bool:
+    """JSON with at least two of the keys that logs of requests have."""
+    first = _first_line(head)
     keys = {key.lower() for key in _json_keys(head)}
     return first.lstrip().startswith("{") and len(keys & _HTTP_HINTS) >= 2
 

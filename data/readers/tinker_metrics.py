@@ -76,12 +76,15 @@ class TinkerSftReader:
 
 
 _HEADS = frozenset({"step", "epoch"})
+_TRACKER = frozenset({"_step", "_runtime", "_wandb"})
+"""A W&B history or summary of the same run: W&B's own readers know its clock."""
 
 
 def _keys(source: Source) -> set[str]:
     if not source.head.lstrip().startswith("{"):
         return set()
-    return set(_KEY.findall(source.head))
+    keys = set(_KEY.findall(source.head))
+    return set() if keys & _TRACKER else keys
 
 
 def _read(source: Source, progress: Progress) -> JsonLog:

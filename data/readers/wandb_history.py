@@ -1,0 +1,170 @@
+"""W&B run histories from the API: CSV, JSON lines or one JSON document."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from data.csvio import CsvLayout, CsvRows, no_rows, read_layout, split_line
+from data.errors import UnreadableFileError
+from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
+from data.readers.flat import FlatFile
+from data.readers.flat_rows import LOG_COUNTER
+from data.readers.framework import framework_of
+from data.readers.verl_jsonl import JsonObjects
+from data.readers.wandb_header import judge_header
+from data.readers.wandb_rows import CLOCKS, INDEX_COLUMNS, RUN_COLUMNS, History, history_batch
+
+SOURCE = "wandb_history"
+_KEY = re.compile(r'"([^"\\]{1,200})"\s*:')
+_CSV_WHY = "raw metric names as columns with W&B's"
+
+
+def judge_history(names: tuple[str, ...]) -> tuple[float, str]:
+    """How sure (0..1) column names are those of a run history, and why."""
+    clocks = [name for name in CLOCKS if name in names]
+    others = [n for n in names if n not in (LOG_COUNTER, *CLOCKS, *RUN_COLUMNS, *INDEX_COLUMNS)]
+    if not others or all(name.startswith(("system.", "system/")) for name in others):
+        return 0.0, "no metrics beside W&B's own columns"
+    if LOG_COUNTER in names and clocks:
+        return 0.97, f"{_CSV_WHY} _step and {clocks[0]}"
+    if (LOG_COUNTER in names or clocks) and framework_of(others)[0] is not None:
+        return 0.8, f"{_CSV_WHY} {LOG_COUNTER if LOG_COUNTER in names else clocks[0]}"
+    return 0.0, "no _step with _runtime or _timestamp"
+
+
+class WandbHistoryCsvReader:
+    """CSV of `run.history()` or `run.scan_history()`."""
+
+    format = "wandb_history_csv"
+    title = "W&B run history (CSV)"
+
+    def sniff(self, source: Source) -> Sniff:
+        """Judge the header: columns may come in any order."""
+        first = next((line for line in source.head.split("\n") if line.strip()), "")
+        if first.lstrip().startswith(("{", "[")):
+            return Sniff(0.0, "JSON, no header")
+        delimiter = max(",;\t", key=first.count)
+        names = tuple(cell.strip() for cell in split_line(first.rstrip("\r"), delimiter))
+        if judge_header(names)[0] >= 0.5:
+            return Sniff(0.0, "columns of a chart export")
+        return Sniff(*judge_history(names))
+
+    def read(
+        self,
+        source: Source,
+        choices: Choices,
+        scratch: Path,  # noqa: ARG002
+        progress: Progress = no_progress,
+    ) -> Batch:
+        """Read all rows; raises UnreadableFileError for a column named twice or no row with a number."""
+        layout = read_layout(source)
+        history = History()
+        rows = CsvRows(source, layout, progress)
+        own = choices.run or Path(source.name).stem or "run"
+        for row in rows:
+            history.take(row.line, dict(zip(layout.header, row.cells, strict=False)), own)
+        counts = rows.counts
+        if not counts.records:
+            raise no_rows(source, layout)
+        file = FlatFile(self.format, SOURCE, counts.records, set_aside=counts.set_aside)
+        file.partial_last_line = counts.partial_last_line
+        if counts.partial_last_line:
+            file.warnings.append("The last line is cut in the middle of a row and was dropped.")
+        _table_facts(file, layout, counts.header_repeated, counts.ragged_rows)
+        return history_batch(file, history, source, choices)
+
+
+def _table_facts(file: FlatFile, layout: CsvLayout, repeated: int, ragged: int) -> None:
+    file.facts |= {"columns": layout.columns, "header_repeated": repeated, "ragged_rows": ragged}
+
+
+class WandbHistoryJsonReader:
+    """JSON of a run history: one object a line, a list of objects, or pandas' columns."""
+
+    format = "wandb_history_json"
+    title = "W&B run history (JSON or JSON lines)"
+
+    def sniff(self, source: Source) -> Sniff:
+        """`_step` with `_runtime` or `_timestamp` beside metrics, more than once in the head."""
+        head = source.head
+        if not head.lstrip().startswith(("{", "[")):
+            return Sniff(0.0, "no JSON at the start")
+        found = _KEY.findall(head)
+        if "_wandb" in found or any(key.startswith("system.") for key in found):
+            return Sniff(0.0, "a W&B summary or system events")
+        confidence, why = judge_history(tuple(dict.fromkeys(found)))
+        lines = [line for line in head.split("\n") if line.strip()]
+        single = found.count(LOG_COUNTER) < 2 and len(lines) < 2
+        if confidence and single and not re.match(r'\s*(?:\[|\{\s*"[^"]+"\s*:\s*[\[{])', head):
+            return Sniff(0.4, f"{why}, but one record only: perhaps a summary")
+        return Sniff(confidence, why)
+
+    def read(
+        self,
+        source: Source,
+        choices: Choices,
+        scratch: Path,  # noqa: ARG002
+        progress: Progress = no_progress,
+    ) -> Batch:
+        """Read all records; raises UnreadableFileError when there is none with a number."""
+        history = History()
+        own = choices.run or Path(source.name).stem or "run"
+        file = FlatFile(self.format, SOURCE, 0)
+        document = _document(source)
+        if document is not None:
+            for number, record in enumerate(document, start=1):
+                if isinstance(record, dict):
+                    history.take(number, record, own)
+                else:
+                    file.set_aside.append(SetAside(number, "not an object", repr(record)[:200]))
+        else:
+            _read_lines(source, history, file, own, progress)
+        file.records = history.records + sum(1 for item in file.set_aside if item.column is None)
+        return history_batch(file, history, source, choices)
+
+
+def _document(source: Source) -> Iterator[object] | None:
+    """Records of a file that is one JSON value; None when it holds one object a line."""
+    first = source.head.lstrip()
+    columns = re.match(r'\{\s*"[^"]+"\s*:\s*[\[{]', first)
+    if not first.startswith("[") and not columns:
+        return None
+    try:
+        value = json.loads(source.path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as problem:
+        if not first.startswith("["):
+            return None
+        raise UnreadableFileError(
+            f"The JSON list is damaged: {problem}", source.name, "Export the history again."
+        ) from problem
+    if isinstance(value, list):
+        return iter(value)
+    return _records(value) if isinstance(value, dict) and LOG_COUNTER in value else None
+
+
+def _records(columns: dict[str, object]) -> Iterator[dict[str, object]]:
+    """Rows of a document of columns: lists, or objects by row label, as pandas writes them."""
+    tables = {
+        key: dict(enumerate(column)) if isinstance(column, list) else column
+        for key, column in columns.items()
+        if isinstance(column, list | dict)
+    }
+    for label in dict.fromkeys(label for column in tables.values() for label in column):
+        yield {key: column.get(label) for key, column in tables.items()}
+
+
+def _read_lines(source: Source, history: History, file: FlatFile, own: str, progress: Progress) -> None:
+    objects = JsonObjects()
+    for line, text, value in objects.read(source, progress):
+        if isinstance(value, dict):
+            history.take(line, value, own)
+        else:
+            file.set_aside.append(SetAside(line, "not an object", text[:200]))
+    file.set_aside += objects.damaged
+    if objects.cut_line is not None:
+        file.partial_last_line = 1
+        file.warnings.append(f"Line {objects.cut_line} is cut in the middle of an object and was dropped.")
+
+
+READERS = (WandbHistoryCsvReader(), WandbHistoryJsonReader())

@@ -1,0 +1,102 @@
+"""W&B run summaries (wandb-summary.json): the last value of each metric and the run's clock."""
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+from data.errors import UnreadableFileError
+from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
+from data.readers.flat import FlatFile, FlatRun, framework_of, make_batch
+from data.readers.flat_rows import LOG_COUNTER, number_steps
+from data.readers.verl_batch import run_name
+from data.readers.wandb_rows import CLOCKS, History
+
+SOURCE = "wandb_summary"
+_MEDIA = ("_type", "_latest_artifact_path")
+_LAST_ONLY = "A summary holds last values only: step times and tokens of single steps are not in it."
+
+
+class WandbSummaryReader:
+    """wandb-summary.json, also as the API gives it."""
+
+    format = "wandb_summary_json"
+    title = "W&B run summary (JSON)"
+
+    def sniff(self, source: Source) -> Sniff:
+        """One JSON object with W&B's own keys beside metrics."""
+        summary = _summary(source.head)
+        if summary is None:
+            return Sniff(0.0, "not one JSON object")
+        own = [key for key in ("_wandb", LOG_COUNTER, *CLOCKS) if key in summary]
+        others = [key for key in summary if not key.startswith("_")]
+        if "_wandb" in own and others:
+            return Sniff(0.97, f"one JSON object with {', '.join(own)} and {len(others)} metrics")
+        if len(own) >= 2 and others:
+            return Sniff(0.85, f"one JSON object with {', '.join(own)} and {len(others)} metrics")
+        return Sniff(0.0, "no keys of W&B")
+
+    def read(
+        self,
+        source: Source,
+        choices: Choices,
+        scratch: Path,  # noqa: ARG002
+        progress: Progress = no_progress,  # noqa: ARG002
+    ) -> Batch:
+        """Read the object; raises UnreadableFileError when it is none or holds no number."""
+        summary = _summary(source.path.read_text(encoding="utf-8"))
+        if summary is None:
+            raise UnreadableFileError(
+                "This is not one JSON object", source.name, "Load the wandb-summary.json of a run."
+            )
+        history = History()
+        history.take(1, dict(_flatten(summary)), "")
+        if not history.rows:
+            raise UnreadableFileError(
+                "The summary holds no number", source.name, "Check that the run logged metrics."
+            )
+        row = history.rows[""][0]
+        file = FlatFile(self.format, SOURCE, 1, warnings=[_LAST_ONLY])
+        framework = framework_of(row.values)[0]
+        file.warnings += number_steps([row], framework)
+        run = FlatRun(run_name(choices, source), [row], framework=framework, whole=True)
+        run.elapsed_s = row.elapsed_s if row.elapsed_s is not None else _runtime(summary)
+        batch = make_batch(file, [run], source)
+        tokens, seconds = batch.facts.get("tokens_total"), batch.facts.get("run_seconds")
+        if isinstance(tokens, float) and isinstance(seconds, float) and seconds > 0:
+            batch.facts["throughput_tokens_per_s"] = tokens / seconds
+        batch.facts["missing_cells"] = history.missing
+        return batch
+
+
+def _summary(text: str) -> dict[str, object] | None:
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _runtime(summary: dict[str, object]) -> float | None:
+    own = summary.get("_wandb")
+    seconds = own.get("runtime") if isinstance(own, dict) else None
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not math.isfinite(seconds):
+        return None
+    return float(seconds)
+
+
+def _flatten(value: dict[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Nested metrics joined by slashes; media and W&B's own block are left as they are or out."""
+    for name, item in value.items():
+        key = f"{prefix}{name}"
+        if key == "_wandb":
+            continue
+        if isinstance(item, dict) and not any(mark in item for mark in _MEDIA):
+            yield from _flatten(item, f"{key}/")
+        else:
+            yield key, item
+
+
+READERS = (WandbSummaryReader(),)
