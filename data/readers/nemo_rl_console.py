@@ -1,11 +1,13 @@
 """The console log of a NeMo RL trainer: blocks "Training Results", "Timing", "Performance Metrics"."""
 
 import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 from data.readers.console_batch import ConsoleLog, batch_of
-from data.readers.console_text import LineClock
+from data.readers.console_text import ErrorWatch, LineClock
 from data.readers.flat import FlatRun, Row
 from data.readers.nemo_rl_lines import STEP_TIME, Block, BlockScanner
 from data.readers.verl_console import numbered_lines
@@ -50,23 +52,36 @@ class NemoRlConsoleReader:
         log = ConsoleLog(LineClock(choices.timezone))
         scanner = BlockScanner()
         blocks: list[Block] = []
+        printed: dict[int, datetime | None] = {}
+        watch = ErrorWatch()
         for number, line in numbered_lines(source, progress):
             last = number == source.physical_lines and not source.ends_with_newline
             for piece in pieces(line):
                 text = clean(piece)
-                found = list(scanner.feed(number, text, last))
-                blocks += found
-                log.watch.record() if found else log.watch.feed(text)
+                moment = log.clock.feed(piece)
+                if text.endswith(("Results:", "Timing:")):
+                    watch.record()
+                    printed[number] = moment
+                watch.feed(text)
+                blocks += self._keep(log, scanner.feed(number, text, last), printed)
             if scanner.cut:
                 log.cut_line = number
-        blocks += scanner.close()
-        for block in blocks:
-            log.rows.append(Row(block.step, block.values, block.line))
+        blocks += self._keep(log, scanner.close(), printed)
+        log.watch = watch
+        log.place_rows()
         log.planned = scanner.planned
         log.number_rows()
         log.warnings += _warnings(blocks)
         run = FlatRun("", [], framework="nemo-rl", mode=_mode(blocks))
         return batch_of(log, run, self.format, source, choices, "block of NeMo RL ('Total step time: …s')")
+
+    @staticmethod
+    def _keep(
+        log: ConsoleLog, blocks: Iterable[Block], printed: dict[int, datetime | None]
+    ) -> Iterator[Block]:
+        for block in blocks:
+            log.add(Row(block.step, block.values, block.line), printed.get(block.line))
+            yield block
 
 
 def _mode(blocks: list[Block]) -> str | None:
