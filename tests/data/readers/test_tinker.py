@@ -19,7 +19,8 @@ def rl(step: int, **more: object) -> dict[str, object]:
     return {
         "step": step, "progress/batch": step, "optim/lr": 1e-4, "env/all/total_episodes": 8,
         "env/all/total_ac_tokens": 400, "env/all/total_ob_tokens": 1600,
-        "env/all/reward/total": 0.5 + step / 10, "env/all/correct": 0.5, "time/train": 2.0, "time/assemble_training_data": 0.5,
+        "env/all/reward/total": 0.5 + step / 10, "env/all/correct": 0.5,
+        "time/train": 2.0, "time/assemble_training_data": 0.5,
         "time/save_checkpoint": 1.0, "time/total": 10.0, **more,
     }  # fmt: skip
 
