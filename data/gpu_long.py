@@ -85,13 +85,14 @@ class LongTable:
                 }
             ),
         )
+        plain = "text" if self._decimal != "," else "case when not contains(text, '.') then text end"
         small = ", ".join(str(n) for n in sorted(SENTINELS) if n < 1 << 60)
         self.con.execute(
             f"""insert into long (line, stamp, series, raw, text)
             select line, stamp, series, case when good then raw end, case when not good then text end from (
                 select *, coalesce(isfinite(raw) and abs(raw) < {SENTINEL_FLOOR!r} and raw not in ({small}),
                                    false) as good
-                from (select *, coalesce(value, try_cast(text as double)) as raw from buffered))"""
+                from (select *, coalesce(value, try_cast({plain} as double)) as raw from buffered))"""
         )
         self.con.unregister("buffered")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from data.csvio import HOPELESS_ROWS, TEXT_LIMIT, CsvCounts
 from data.errors import UnreadableFileError
-from data.gpu_batch import MIG_ROWS, GpuFile, build
+from data.gpu_batch import MIG_ROWS, UTIL_MEASURES, GpuFile, build, labels
 from data.gpu_long import LongTable
 from data.gpu_rollup import MEASURES
 from data.readers.base import Batch, Choices, SetAside, Source
@@ -50,6 +50,7 @@ def build_points(table: LongTable, batch: Batch, source: Source, choices: Choice
             _count(batch, DUPLICATE, points - kept)
         else:
             build(GpuFile(found, measures, False), batch, source, choices, scratch)
+        _row_facts(table, gpus, batch)
     batch.facts |= {
         "gpus": len(gpus) or None,
         "gpu_model": ";".join(dict.fromkeys(one.model for one in gpus if one.model)) or None,
@@ -68,14 +69,14 @@ def build_rows(table: LongTable, batch: Batch, source: Source, choices: Choices,
     _set_aside_cells(table, batch)
     gpus = _number_gpus(table)
     measures = _pivot(table, True)
-    lines = number(con, "select count(distinct line) from long")
+    lines = number(con, "select count(distinct line) from long join placed using (series)")
     if not measures:
         _count(batch, UNKNOWN_MEASURE, batch.records - sum(s.column is None for s in batch.set_aside))
     else:
         kept = number(
             con,
-            "select count(distinct line) from (select arg_min(line, rowid) as line from long join placed "
-            "using (series) group by gpu, stamp, measure)",
+            "select count(distinct line) from (select arg_min(line, long.rowid) as line from long "
+            "join placed using (series) group by gpu, stamp, measure)",
         )
         build(
             GpuFile(GpuRows(con, CsvCounts(), gpus, None if table.naive else table.offset), measures, True),
@@ -83,6 +84,7 @@ def build_rows(table: LongTable, batch: Batch, source: Source, choices: Choices,
         )  # fmt: skip
         batch.stored = kept
         _count(batch, DUPLICATE, lines - kept)
+        _row_facts(table, gpus, batch)
         rest = batch.records - lines - sum(s.column is None for s in batch.set_aside)
         _count(batch, "row without a cell of a GPU", rest)
     batch.facts |= series_facts(table, range(len(table.series)))
@@ -93,6 +95,8 @@ def unconfirmed(batch: Batch, reason: str) -> None:
     """Keep the facts but store nothing: what is measured is only a guess until a person confirms it."""
     _count(batch, reason, batch.stored)
     batch.stored = 0
+    guessed = [name for name, field in batch.mapped.items() if field.startswith("gpu_samples.")]
+    batch.unmapped += [name for name in guessed if batch.mapped.pop(name) != "gpu_samples.ts"]
     batch.gpu_parts.clear()
     batch.tables.pop("gpus", None)
 
@@ -113,6 +117,23 @@ def series_facts(table: LongTable, chosen: Sequence[int]) -> dict[str, object]:
             f"series_last[{name}]": last,
         }
     return facts
+
+
+def _row_facts(table: LongTable, gpus: Sequence[GpuIdentity], batch: Batch) -> None:
+    """Means by row count every value of the file, those of repeated rows too."""
+    rows = table.con.execute(
+        "select measure, gpu, avg(raw), max(raw) from long join placed using (series) "
+        "group by grouping sets ((measure), (measure, gpu)) order by measure, gpu"
+    ).fetchall()
+    names = labels(gpus)
+    for i, gpu, mean, high in rows:
+        measure = MEASURES[i]
+        if measure in UTIL_MEASURES and (gpu is None or gpu in names):
+            batch.facts[f"util_mean_by_row[{measure}" + ("]" if gpu is None else f"|{names[gpu]}]")] = mean
+        elif measure == "power_w" and gpu is None:
+            batch.facts["power_mean_w_by_row"] = mean
+        elif measure == "mem_bytes" and gpu is None:
+            batch.facts["memory_peak_bytes"] = high
 
 
 def _count(batch: Batch, reason: str, n: int) -> None:

@@ -101,21 +101,22 @@ def _first(labels: Mapping[str, str], names: tuple[str, ...]) -> str | None:
     return next((labels[name].strip() for name in names if not is_missing(labels.get(name))), None)
 
 
-def chosen_metric(choices: Choices, name: str) -> Metric | None:
+def chosen_metric(choices: Choices, *names: str) -> Metric | None:
     """What a person said about a column or metric (`*`: about all): `gpu_util [%]` or only `gpu_util`.
 
-    Raises UserError for a measure or unit that does not exist.
+    `names`: how the column may be meant, by its name or by its number (1..). Choices that are no measure
+    (`ignore`, another field) give None. Raises UserError for a unit that does not exist.
     """
-    text = choices.columns.get(name) or choices.columns.get("*")
-    if not text or text.strip().lower() in ("ignore", "none", "-"):
-        return None
+    text = next((choices.columns[name] for name in (*names, "*") if choices.columns.get(name)), "")
     match = _CHOSEN.match(text.strip())
-    measure, unit = (match[1], match[2]) if match else (text, None)
-    if measure not in MEASURES or (unit is not None and unit not in UNITS):
+    if match is None or match[1] not in MEASURES:
+        return None
+    measure, unit = match[1], match[2]
+    if unit is not None and unit not in UNITS:
         raise UserError(
-            f"'{text}' is no GPU measure with a unit",
-            f"column {name}",
-            f"Use one of {', '.join(MEASURES)}, with a unit in brackets where the file gives none.",
+            f"There is no unit '{unit}'",
+            f"column {names[0] if names else '*'}",
+            "Write a unit such as %, ratio, MiB or W in the brackets.",
         )
     return Metric(measure, unit or default_unit(measure))
 

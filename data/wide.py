@@ -1,0 +1,123 @@
+"""CSV with a time column and one column a series: rows into long form, and the facts of rows and stamps."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from itertools import islice, pairwise
+from statistics import median
+
+from data.csvio import TEXT_LIMIT, CsvCounts, CsvLayout, CsvRow, CsvRows, no_rows
+from data.facts_base import source_facts
+from data.gpu_long import EPOCH, LongTable, microseconds
+from data.readers.base import Batch, Choices, Progress, SetAside, Source, no_progress
+from data.timezones import Stamp, parse_stamp, to_utc, zone_of
+from data.values import column_decimal, is_missing
+
+SAMPLE_ROWS = 200
+Parse = Callable[[str | None], Stamp | None]
+SeriesOfRow = Callable[[CsvRow], Sequence[int | None]]
+"""Numbers of the series of a row's cells, None where a cell belongs to no series."""
+
+
+@dataclass
+class WideRows:
+    """What was read: books, missing cells by column, time of each usable row, offset of the stamps."""
+
+    counts: CsvCounts
+    missing: Counter[int] = field(default_factory=Counter)
+    stamps: list[int] = field(default_factory=list)
+    offset: str | None = None
+    set_aside: list[SetAside] = field(default_factory=list)
+
+
+def decimal_mark(source: Source, layout: CsvLayout) -> str | None:
+    """Decimal mark of the values, asked only where the delimiter leaves a comma free."""
+    if layout.delimiter == ",":
+        return None
+    rows = islice(CsvRows(source, layout), SAMPLE_ROWS)
+    return column_decimal([cell for row in rows for cell in row.cells if parse_stamp(cell) is None])
+
+
+def load_wide(
+    source: Source,
+    layout: CsvLayout,
+    table: LongTable,
+    time: int,
+    series_of: SeriesOfRow,
+    progress: Progress = no_progress,
+    parse: Parse = parse_stamp,
+) -> WideRows:
+    """Every cell of a series into `table`; rows without a readable time are set aside.
+
+    Raises UnreadableFileError when there is no row. The first stamp decides whether stamps have a zone.
+    """
+    rows = CsvRows(source, layout, progress)
+    found = WideRows(rows.counts)
+    kind: bool | None = None
+    for row in rows:
+        text = row.cells[time] if time < len(row.cells) else None
+        stamp = parse(text)
+        for i, cell in enumerate(row.cells):
+            if layout.header[i] and is_missing(cell):
+                found.missing[i] += 1
+        if stamp is not None and kind is None:
+            kind, found.offset = stamp.offset is None, stamp.offset
+        if stamp is None or (stamp.offset is None) != kind:
+            reason = "no time stamp" if is_missing(text) else "the time stamp cannot be read"
+            shown = layout.delimiter.join(row.cells)[:TEXT_LIMIT]
+            found.set_aside.append(SetAside(row.line, reason, shown))
+            continue
+        at = microseconds(stamp.at)
+        found.stamps.append(at)
+        for series, cell in zip(series_of(row), row.cells, strict=False):
+            if series is not None:
+                table.add(row.line, at, series, None, None if is_missing(cell) else cell)
+    if not rows.counts.records:
+        raise no_rows(source, layout)
+    table.naive = bool(kind)
+    table.offset = found.offset
+    found.set_aside[:0] = rows.counts.set_aside
+    return found
+
+
+def wide_batch(name: str, source: Source, layout: CsvLayout, found: WideRows) -> Batch:
+    """A batch with the facts of rows and cells."""
+    counts = found.counts
+    facts = source_facts(source) | {
+        "format": name,
+        "records": counts.records,
+        "columns": layout.columns,
+        "header_repeated": counts.header_repeated,
+        "partial_last_line": counts.partial_last_line,
+        "ragged_rows": counts.ragged_rows,
+        "missing_cells": sum(found.missing.values()),
+    }
+    facts |= {f"missing_cells[{head}]": found.missing[i] for i, head in enumerate(layout.header) if head}
+    batch = Batch(name, counts.records, set_aside=found.set_aside, facts=facts)
+    if counts.partial_last_line:
+        batch.warnings.append("The last line was cut in the middle of a row; it was dropped.")
+    return batch
+
+
+def time_facts(batch: Batch, found: WideRows, choices: Choices) -> None:
+    """First stamp, span and gaps of the rows, for a file none of whose series is a GPU's."""
+    stamps = sorted(set(found.stamps))
+    if not stamps:
+        return
+    if found.offset is not None:
+        batch.timezone = found.offset or "UTC"
+    elif zone := zone_of(choices.timezone):
+        batch.timezone = choices.timezone
+        stamps = [microseconds(to_utc(EPOCH + timedelta(microseconds=at), zone)) for at in stamps]
+    else:
+        batch.timezone, batch.timezone_assumed = "UTC", True
+    gaps = [b - a for a, b in pairwise(stamps)]
+    batch.facts |= {
+        "span_s": (stamps[-1] - stamps[0]) / 1e6,
+        "time_zone": found.offset or None,
+        "gap_max_s": max(gaps) / 1e6 if gaps else None,
+        "gap_median_s": median(gaps) / 1e6 if gaps else None,
+    }
+    if not batch.timezone_assumed:
+        batch.facts["time_first_epoch_s"] = stamps[0] / 1e6
