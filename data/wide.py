@@ -64,9 +64,7 @@ def load_wide(
         if stamp is not None and kind is None:
             kind, found.offset = stamp.offset is None, stamp.offset
         if stamp is None or (stamp.offset is None) != kind:
-            reason = "no time stamp" if is_missing(text) else "the time stamp cannot be read"
-            shown = layout.delimiter.join(row.cells)[:TEXT_LIMIT]
-            found.set_aside.append(SetAside(row.line, reason, shown))
+            found.set_aside.append(_timeless(row, text, layout))
             continue
         at = microseconds(stamp.at)
         found.stamps.append(at)
@@ -79,6 +77,11 @@ def load_wide(
     table.offset = found.offset
     found.set_aside[:0] = rows.counts.set_aside
     return found
+
+
+def _timeless(row: CsvRow, text: str | None, layout: CsvLayout) -> SetAside:
+    reason = "no time stamp" if is_missing(text) else "the time stamp cannot be read"
+    return SetAside(row.line, reason, layout.delimiter.join(row.cells)[:TEXT_LIMIT])
 
 
 def wide_batch(name: str, source: Source, layout: CsvLayout, found: WideRows) -> Batch:

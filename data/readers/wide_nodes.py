@@ -77,14 +77,13 @@ class WideMetricReader:
         named = metric_inside(Path(source.name).stem)
         sure = chosen_metric(choices, "*") or (named[1] if named else None)
         guess = sure or metric_of_file(source.name)
-        numbers = [
-            table.add_series(
-                node_series(name, nodes.get(name), chosen_metric(choices, name, str(i + 1)) or guess)
-            )
-            if i and name
-            else None
-            for i, name in enumerate(layout.header)
-        ]
+        numbers: list[int | None] = [None]
+        confirmed = True
+        for i, name in enumerate(layout.header[1:], start=2):
+            said = chosen_metric(choices, name, str(i)) or sure
+            confirmed = confirmed and (said is not None or not name)
+            series = node_series(name, nodes.get(name), said or guess)
+            numbers.append(table.add_series(series) if name else None)
         found = load_wide(source, layout, table, 0, lambda _: numbers, progress)
         batch = wide_batch(self.format, source, layout, found)
         placed = build_rows(table, batch, source, choices, scratch)
@@ -92,9 +91,9 @@ class WideMetricReader:
             time_facts(batch, found, choices)
         _node_facts(batch, nodes)
         _describe(table, batch)
-        if sure is None and placed and not all(chosen_metric(choices, one.name) for one in table.series):
+        if placed and not confirmed:
             unconfirmed(batch, GUESSED)
-        _warn(batch, guess if sure is None else None, table)
+        _warn(batch, None if confirmed else guess, table)
         batch.reconcile()
         return batch
 
