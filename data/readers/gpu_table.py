@@ -239,10 +239,9 @@ def _batch(
         "ragged_rows": counts.ragged_rows,
     }
     missing_facts(file, table.layout.header, facts)
-    records = counts.records + sum(one.column is None for one in table.aside)
-    aside = (
-        sorted([*table.aside, *rows.set_aside], key=lambda one: one.line) if table.aside else rows.set_aside
-    )
+    aside = rows.set_aside
+    if table.aside:
+        aside = sorted([*table.aside, *aside], key=lambda one: one.line)
     batch = Batch(table.format, records=records, set_aside=aside, facts=facts)
     batch.ignored.update(table.ignored)
     batch.warnings += [*table.warnings, *rows.warnings]
