@@ -19,12 +19,16 @@ SERIES_LISTED = 200
 UNKNOWN_MEASURE = "no known GPU measure: map the column"
 DUPLICATE = "duplicate sample"
 TIMELESS = "no time stamp"
+AGGREGATE = "names no GPU: an aggregate"
+MEASURED = ("util_mean_", "power_mean_", "memory_peak_", "coverage", "series_mean[", "series_last[")
+"""Facts that depend on the measure."""
 
 
 def build_points(table: LongTable, batch: Batch, source: Source, choices: Choices, scratch: Path) -> None:
     """Every value is a record: fills parts, tables, facts and counts. `batch.records` is already there."""
     con = table.con
     table.settle()
+    _drop_nameless(table)
     missing = number(con, "select count(*) from long where raw is null and bad is null")
     batch.facts["missing_cells"] = missing
     _set_aside_points(table, batch, source)
@@ -66,6 +70,7 @@ def build_rows(table: LongTable, batch: Batch, source: Source, choices: Choices,
     """
     con = table.con
     table.settle()
+    _drop_nameless(table)
     _set_aside_cells(table, batch)
     gpus = _number_gpus(table)
     measures = _pivot(table, True)
@@ -91,14 +96,21 @@ def build_rows(table: LongTable, batch: Batch, source: Source, choices: Choices,
     return bool(measures)
 
 
-def unconfirmed(batch: Batch, reason: str) -> None:
-    """Keep the facts but store nothing: what is measured is only a guess until a person confirms it."""
+def unconfirmed(table: LongTable, batch: Batch, reason: str) -> None:
+    """Keep the facts but store nothing: what is measured is only a guess until a person confirms it.
+
+    Where values do not fit the guess, its means and refused cells go too.
+    """
     _count(batch, reason, batch.stored)
     batch.stored = 0
     guessed = [name for name, field in batch.mapped.items() if field.startswith("gpu_samples.")]
     batch.unmapped += [name for name in guessed if batch.mapped.pop(name) != "gpu_samples.ts"]
     batch.gpu_parts.clear()
     batch.tables.pop("gpus", None)
+    if number(table.con, "select count(*) filter (bad is not null) * 100 > count(*) from long"):
+        batch.set_aside = [one for one in batch.set_aside if one.column is None]
+        batch.facts |= {name: None for name in batch.facts if name.startswith(MEASURED)}
+        batch.warnings.append("Many values do not fit the measure that the file name hints at.")
 
 
 def series_facts(table: LongTable, chosen: Sequence[int]) -> dict[str, object]:
@@ -174,10 +186,18 @@ def _aside_series(table: LongTable, batch: Batch) -> None:
     reasons: Counter[str] = Counter()
     for i, one in enumerate(table.series):
         if not one.kept:
-            reason = one.aside or (UNKNOWN_MEASURE if one.metric is None else "names no GPU: an aggregate")
+            reason = one.aside or (UNKNOWN_MEASURE if one.metric is None else AGGREGATE)
             reasons[MIG_ROWS if one.mig else reason] += counted.get(i, 0)
     for reason, n in reasons.items():
         _count(batch, reason, n)
+
+
+def _drop_nameless(table: LongTable) -> None:
+    """A series that names no GPU among series that do is an aggregate."""
+    if any(one.gpu is not None and one.gpu.label for one in table.series):
+        for i, one in enumerate(table.series):
+            if one.gpu is not None and not one.gpu.label:
+                table.series[i] = replace(one, gpu=None)
 
 
 def _physical(table: LongTable) -> tuple[dict[tuple[str, ...], int], list[GpuIdentity]]:

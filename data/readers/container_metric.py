@@ -82,7 +82,7 @@ def _read(
     batch.mapped = {layout.header[time]: "gpu_samples.ts", layout.header[container]: "gpus.gpu_id"}
     _warn(batch, layout, value, time, measured, sure)
     if sure is None and measured is not None:
-        unconfirmed(batch, GUESSED)
+        unconfirmed(table, batch, GUESSED)
     batch.reconcile()
     return batch
 

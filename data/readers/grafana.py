@@ -156,7 +156,7 @@ class _Grafana:
         if found.offset is None and batch.timezone_assumed:
             batch.warnings.append("Grafana writes the local time of the browser that exported the file.")
         if guessed:
-            unconfirmed(batch, GUESSED)
+            unconfirmed(table, batch, GUESSED)
             batch.warnings.append(
                 "No column names what it measures; the file name hints at it. Nothing was stored: confirm "
                 "the measure of the columns, then read the file again."

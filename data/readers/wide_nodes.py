@@ -92,7 +92,7 @@ class WideMetricReader:
         _node_facts(batch, nodes)
         _describe(table, batch)
         if placed and not confirmed:
-            unconfirmed(batch, GUESSED)
+            unconfirmed(table, batch, GUESSED)
         _warn(batch, None if confirmed else guess, table)
         batch.reconcile()
         return batch
