@@ -33,6 +33,10 @@ class Members:
         """Bytes of one file."""
         return self._places[name][2]
 
+    def place(self, name: str) -> tuple[Path, int, int]:
+        """Where the bytes of one file are: a file on disk, the first byte in it, and how many."""
+        return self._places[name]
+
     def read_bytes(self, name: str, limit: int | None = None) -> bytes:
         """Bytes of one file, at most `limit` of them."""
         path, start, size = self._places[name]

@@ -59,10 +59,12 @@ class Records:
 
     `damaged`: numbers (1-based) of records whose own checksum is wrong; they are not given out. `cut`: why
     reading stopped before the end of the file, "" when it did not. Records above `CHECKED_BYTES` are given
-    as b"": nothing is read out of them.
+    as b"": nothing is read out of them. `start`, `size`: where the records are in a larger file.
     """
 
     path: Path
+    start: int = 0
+    size: int | None = None
     count: int = 0
     damaged: list[int] = field(default_factory=list)
     cut: str = ""
@@ -71,27 +73,33 @@ class Records:
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         """(number of the record from 1, its bytes)."""
         with self.path.open("rb", buffering=BLOCK_BYTES) as handle:
-            while header := handle.read(HEADER_BYTES):
+            end = self.path.stat().st_size if self.size is None else self.start + self.size
+            self.at = handle.seek(self.start)
+            while header := handle.read(min(HEADER_BYTES, end - self.at)):
                 length = self._length(header)
                 if length is None:
                     return
-                if length > CHECKED_BYTES:
-                    handle.seek(length - 1, 1)
-                    whole = len(handle.read(1 + FOOTER_BYTES)) == 1 + FOOTER_BYTES
-                    data, check = b"", None
-                else:
-                    body = handle.read(length + FOOTER_BYTES)
-                    whole = len(body) == length + FOOTER_BYTES
-                    data, check = body[:length], body[length:]
-                if not whole:
+                following = self.at + HEADER_BYTES + length + FOOTER_BYTES
+                if following > end:
                     self.cut = "the last record is cut off"
                     return
                 self.count += 1
-                self.at = handle.tell()
-                if check is not None and struct.pack("<I", masked(crc32c(data))) != check:
+                self.at = following
+                if length > CHECKED_BYTES:
+                    handle.seek(following)
+                    yield self.count, b""
+                    continue
+                body = handle.read(length + FOOTER_BYTES)
+                if struct.pack("<I", masked(crc32c(body[:length]))) != body[length:]:
                     self.damaged.append(self.count)
                 else:
-                    yield self.count, data
+                    yield self.count, body[:length]
+
+    @property
+    def left_bytes(self) -> int:
+        """Bytes behind the last whole record."""
+        end = self.path.stat().st_size if self.size is None else self.start + self.size
+        return end - self.at
 
     def _length(self, header: bytes) -> int | None:
         if len(header) < HEADER_BYTES:

@@ -1,0 +1,286 @@
+"""TensorBoard event files -> rows of raw keys: points by tag, restarts, one record a step."""
+
+import math
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+
+from data.readers.base import Batch, Choices, Progress, SetAside, Source
+from data.readers.flat import FlatFile, FlatRun, Row, make_batch
+from data.readers.gpu_keys import add_gpus, gpu_from_keys, gpu_key
+from data.readers.json_rows import EARLIEST_S, LATEST_S
+from data.readers.tensorboard_proto import Event, ProtoError, decode
+from data.tfrecord import Records
+
+FILE_VERSION = "file version"
+NO_SCALAR = "no number: picture, histogram, text, graph or session mark"
+RAY_AXIS = "ray_step"
+LOOKED_AT = 5_000
+RESTART_SHARE = 0.5
+"""Of the tags that go on after a point, so many must go back there: a late evaluation is no restart."""
+LONG_PAUSE_S = 600.0
+
+
+@dataclass
+class Points:
+    """Scalars of one or several event files in the order in which they were written."""
+
+    tags: dict[str, int] = field(default_factory=dict)
+    tag: "array[int]" = field(default_factory=lambda: array("l"))
+    step: "array[int]" = field(default_factory=lambda: array("q"))
+    wall_s: "array[float]" = field(default_factory=lambda: array("d"))
+    value: "array[float]" = field(default_factory=lambda: array("d"))
+    line: "array[int]" = field(default_factory=lambda: array("q"))
+    starts: list[tuple[int, float | None]] = field(default_factory=list)
+    """(index of the first point of a file, epoch seconds at which its writer was opened)."""
+    records: int = 0
+    ignored: Counter[str] = field(default_factory=Counter)
+    set_aside: list[SetAside] = field(default_factory=list)
+    cut: int = 0
+    warnings: list[str] = field(default_factory=list)
+
+    def add(self, event: Event, line: int) -> None:
+        """Take the scalars of one event."""
+        for tag, value in event.scalars:
+            self.tag.append(self.tags.setdefault(tag, len(self.tags)))
+            self.step.append(event.step)
+            self.wall_s.append(event.wall_s)
+            self.value.append(value)
+            self.line.append(line)
+
+
+@dataclass(frozen=True)
+class EventFile:
+    """An event file: on disk, or a part of a larger file."""
+
+    name: str
+    path: Path
+    start: int
+    size: int
+
+    def records(self) -> Records:
+        """Its records."""
+        return Records(self.path, self.start, self.size)
+
+
+def has_scalars(file: EventFile) -> bool:
+    """True when one of the first records holds a scalar."""
+    for number, data in file.records():
+        try:
+            if decode(data).scalars:
+                return True
+        except ProtoError:
+            continue
+        if number > LOOKED_AT:
+            break
+    return False
+
+
+def opened_at(file: EventFile) -> float:
+    """Epoch seconds of the first event of a file: when its writer was opened."""
+    _, data = next(iter(file.records()))
+    return decode(data).wall_s
+
+
+def read_points(files: Sequence[EventFile], progress: Progress) -> Points:
+    """All scalars of event files, given in the order in which they were opened."""
+    points = Points()
+    total, before = sum(file.size for file in files), 0
+    for file in files:
+        _read_file(file, points, progress, before, total)
+        before += file.size
+    return points
+
+
+def _read_file(file: EventFile, points: Points, progress: Progress, before: int, total: int) -> None:
+    records, first = file.records(), points.records
+    opened: float | None = None
+    start = len(points.value)
+    for number, data in records:
+        if number % 1_000 == 0:
+            progress("read", before + records.at - file.start, total)
+        try:
+            event = decode(data)
+        except ProtoError as error:
+            points.set_aside.append(SetAside(first + number, f"no TensorBoard event ({error})", ""))
+            continue
+        if event.version and opened is None:
+            opened = _time(event.wall_s)
+        if event.scalars:
+            points.add(event, first + number)
+        else:
+            points.ignored[FILE_VERSION if event.version else NO_SCALAR] += 1
+    points.starts.append((start, opened))
+    points.records += records.count
+    points.set_aside += [
+        SetAside(first + number, "its checksum does not match, so the record is damaged", "")
+        for number in records.damaged
+    ]
+    if records.cut:
+        points.cut += 1
+        points.warnings.append(
+            f"{file.name}: {records.cut}; {records.left_bytes:,} bytes at the end were dropped."
+        )
+
+
+def _time(wall_s: float) -> float | None:
+    return wall_s if EARLIEST_S <= wall_s <= LATEST_S else None
+
+
+def restarts(points: Points) -> list[int]:
+    """Indices at which an attempt begins, the first one included.
+
+    One begins where a tag goes back to an earlier step, and with it at least half of the tags that have
+    points on both sides.
+    """
+    places: dict[int, list[int]] = {}
+    for index, tag in enumerate(points.tag):
+        places.setdefault(tag, []).append(index)
+    own_axis = {number for tag, number in points.tags.items() if gpu_key(tag)}
+    for tag in own_axis:
+        places.pop(tag, None)
+    back = sorted(
+        index
+        for listed in places.values()
+        for earlier, index in pairwise(listed)
+        if points.step[index] < points.step[earlier]
+    )
+    found = [0]
+    for index in back:
+        listed = places[points.tag[index]]
+        if listed[bisect_left(listed, index) - 1] >= found[-1] and _all_go_back(
+            points, places, found[-1], index
+        ):
+            found.append(index)
+    return found
+
+
+def _all_go_back(points: Points, places: dict[int, list[int]], begin: int, index: int) -> bool:
+    both = over = 0
+    for listed in places.values():
+        at = bisect_left(listed, index)
+        if 0 < at < len(listed) and listed[at - 1] >= begin:
+            both += 1
+            over += points.step[listed[at]] <= points.step[listed[at - 1]]
+    return over >= max(1, RESTART_SHARE * both)
+
+
+def rows(points: Points, begins: list[int]) -> list[Row]:
+    """One record a step and attempt (more where a tag comes several times), attempts in order."""
+    names = list(points.tags)
+    own_axis = {number for tag, number in points.tags.items() if gpu_key(tag)}
+    out: list[Row] = []
+    for begin, end in zip(begins, [*begins[1:], len(points.value)], strict=True):
+        by_step: dict[int, list[int]] = {}
+        aside: dict[int, list[int]] = {}
+        for index in range(begin, end):
+            kind = aside if points.tag[index] in own_axis else by_step
+            kind.setdefault(points.step[index], []).append(index)
+        out += _step_rows(points, names, by_step, _opened(points, begin))
+        for step, indices in sorted(aside.items()):
+            values = {names[points.tag[i]]: _finite(points.value[i]) for i in indices}
+            out.append(
+                Row(None, values, points.line[indices[0]], _stamp(points, indices), x_name=RAY_AXIS, x=step)
+            )
+    return out
+
+
+def _opened(points: Points, begin: int) -> float | None:
+    """When the writer of an attempt was opened: known when the attempt begins with a file."""
+    return next((opened for first, opened in points.starts if first == begin), None)
+
+
+def _step_rows(
+    points: Points, names: list[str], by_step: dict[int, list[int]], opened: float | None
+) -> list[Row]:
+    out: list[Row] = []
+    steps = sorted(by_step)
+    clock = 0.0
+    for step, following in zip(steps, [*steps[1:], None], strict=True):
+        indices = by_step[step]
+        wall = _step_wall(points, indices, by_step[following] if following is not None else [])
+        if wall is not None:
+            opened = wall if opened is None else opened
+            clock = max(clock, wall - opened)
+        records: list[dict[str, float]] = [{}]
+        for index in indices:
+            name = names[points.tag[index]]
+            if name in records[-1]:
+                records.append({})
+            records[-1][name] = _finite(points.value[index])
+        stamp = None if wall is None else datetime.fromtimestamp(wall, UTC).replace(tzinfo=None)
+        elapsed = None if wall is None else clock
+        out += [Row(step, values, points.line[indices[0]], stamp, elapsed) for values in records]
+    return out
+
+
+def _step_wall(points: Points, indices: list[int], following: list[int]) -> float | None:
+    """When a step was over: its last point before the next step's first (a late evaluation comes after)."""
+    walls = [w for i in indices if (w := _time(points.wall_s[i])) is not None]
+    after = min((w for i in following if (w := _time(points.wall_s[i])) is not None), default=math.inf)
+    return max((w for w in walls if w < after), default=min(walls, default=None))
+
+
+def _stamp(points: Points, indices: list[int]) -> datetime | None:
+    wall = _time(points.wall_s[indices[0]])
+    return None if wall is None else datetime.fromtimestamp(wall, UTC).replace(tzinfo=None)
+
+
+def _finite(value: float) -> float:
+    return value if math.isfinite(value) else math.nan
+
+
+def pauses(points: Points, begins: list[int]) -> list[str]:
+    """What is odd between files that make one attempt: long pauses, and times that overlap."""
+    notes = []
+    for number, (first, opened) in enumerate(points.starts[1:], 1):
+        before = points.starts[number - 1][0]
+        walls = [w for w in points.wall_s[before:first] if _time(w) is not None]
+        if not walls or opened is None or first >= len(points.value):
+            continue
+        gap = opened - max(walls)
+        if gap > LONG_PAUSE_S and first not in begins:
+            notes.append(
+                f"Event file {number + 1} was opened {gap / 3600:.1f} h after the last record of the one "
+                "before and goes on with its steps: one attempt, which that pause counts into."
+            )
+        if gap < 0 and first in begins:
+            notes.append(
+                f"Event file {number + 1} was opened before the one before it ended and repeats its "
+                "steps: they are taken as two attempts. If they are two runs, load each file by itself."
+            )
+    return notes
+
+
+def batch_of(format: str, run: str, points: Points, source: Source, choices: Choices, scratch: Path) -> Batch:
+    """The batch of one run's event files."""
+    begins = restarts(points)
+    file = FlatFile(
+        format=format,
+        source_name=format,
+        records=points.records,
+        ignored=points.ignored,
+        set_aside=points.set_aside,
+        partial_last_line=points.cut,
+        warnings=[*points.warnings, *pauses(points, begins)],
+        facts={"physical_lines": None, "encoding": None, "line_ending": None},
+    )
+    found = rows(points, begins)
+    opened = points.starts[0][1]
+    started = None if opened is None else datetime.fromtimestamp(opened, UTC).replace(tzinfo=None)
+    flat = FlatRun(run, found, started_at=started, elapsed_basis="clock")
+    batch = make_batch(file, [flat], source)
+    batch.timezone = "UTC"
+    moments = [row for row in found if row.x_name == RAY_AXIS]
+    if moments:
+        keys = dict.fromkeys(key for row in moments for key in row.values)
+        columns = {key: [row.values.get(key) for row in moments] for key in keys}
+        gpus = gpu_from_keys(columns, [row.ts for row in moments], [row.line for row in moments])
+        if gpus is not None:
+            add_gpus(batch, gpus, source, choices, scratch, run)
+    return batch
