@@ -93,6 +93,7 @@ def _says_missing(text: str) -> bool:
         word = word[1:-1].strip()
     if word in MISSING_WORDS or word.lstrip("+-") in ("nan", "inf", "infinity"):
         return True
+    word = re.sub(r"(?<=\d)\.0+$", "", word)
     return word.isdigit() and len(word) >= 10 and (int(word) in SENTINELS or int(word) > SENTINEL_FLOOR)
 
 

@@ -96,9 +96,9 @@ _MEASURED = frozenset({"gpu_util", "mem_bytes", "power_w", "sm_active", "tensor_
 
 
 def normal(name: str) -> str:
-    """`GPU Utilization [%]` -> `gpu_utilization`; camel case is taken apart."""
+    """`GPU Utilization [%]` -> `gpu_utilization`; camel case is taken apart, but `MiB` is not."""
     text = re.sub(r"\s*[\[(][^\[\]()]*[\])]\s*$", "", name.strip())
-    text = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", text)
+    text = re.sub(r"(?<=[a-z])(?=[A-Z])(?!B(?![A-Za-z]))", "_", text)
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
 
 

@@ -14,7 +14,7 @@ NEW = "# gpu  pid  type  sm  mem  enc  dec  jpg  ofa  command\n# Idx  #  C/G  % 
 
 
 def test_processes_are_no_samples(tmp_path: Path) -> None:
-    rows = "    0    11     C     88     54   -   -    python\n    0    12     C      -      -    -   -   sh\n"
+    rows = "    0    11     C     88   54   -   -    python\n    0    12     C      -      -    -   -   sh\n"
     batch = read(READER, OLD + rows + OLD + "    1     -     -      -      -      -      -    -\n", tmp_path)
     assert batch.ignored == {PROCESS_ROW: 3}
     assert not batch.gpu_parts and not batch.tables

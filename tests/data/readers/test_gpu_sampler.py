@@ -1,0 +1,100 @@
+"""Somebody's own sampler: names with units, and everything that only looks like a GPU measure."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from data.errors import UnreadableFileError
+from data.readers.gpu_sampler import GpuSamplerReader, measure_of
+from tests.data.readers.gpu_files import check_real, read, real_files, samples, sureness
+
+READER = GpuSamplerReader()
+
+
+def test_percent_mib_and_watts(tmp_path: Path) -> None:
+    text = (
+        "timestamp,gpu_index,utilization_gpu_percent,gpu_memory_used_MiB,power_W,temperature_c,process_rss_mb\n"
+        "2026-01-01T00:00:00+02:00,0,50,1024,100.5,40,900\n"
+        "2026-01-01T00:00:02+02:00,0,100,2048,200.5,50,900\n"
+        "2026-01-01T00:00:02+02:00,1,,2048,200.5,50,900\n"
+    )
+    batch = read(READER, text, tmp_path, host="n1")
+    frame = samples(batch)
+    assert list(frame["gpu_util"][:2]) == [0.5, 1.0]
+    assert frame["gpu_util"].isna()[2]
+    assert frame["mem_bytes"].max() == 2048 * 2**20
+    assert frame["gpu_id"].unique().tolist() == ["n1:0", "n1:1"]
+    assert batch.facts["time_zone"] == "+02:00"
+    assert batch.facts["time_first_epoch_s"] == 1767218400.0
+    assert batch.unmapped == ["process_rss_mb"]
+
+
+def test_mb_means_mib(tmp_path: Path) -> None:
+    text = "timestamp,gpu_memory_used_mb,gpu_util_pct\n1767225600.5,100,5\n"
+    batch = read(READER, text, tmp_path)
+    assert batch.facts["memory_peak_bytes"] == 100 * 2**20
+    assert batch.facts["time_first_epoch_s"] == 1767225600.5
+
+
+def test_a_percentage_without_a_unit_is_not_read_but_named(tmp_path: Path) -> None:
+    text = "timestamp,gpu_utilization,gpu_power_w\n2026-01-01T00:00:00Z,0.9,100\n"
+    batch = read(READER, text, tmp_path)
+    assert any("'gpu_utilization' names no unit" in text for text in batch.warnings)
+    assert "gpu_utilization" in batch.unmapped
+    said = read(READER, text, tmp_path, columns={"gpu_utilization": "gpu_util [ratio]"})
+    assert samples(said)["gpu_util"][0] == 0.9
+
+
+@pytest.mark.parametrize(
+    ("name", "measure"),
+    [
+        ("gpu_utilization_pct", "gpu_util"),
+        ("GPU Util [%]", "gpu_util"),
+        ("gpuUsagePercent", "gpu_util"),
+        ("vram_used_gb", "mem_bytes"),
+        ("gpuMemoryUsedMiB", "mem_bytes"),
+        ("gpu_memory_total_mb", "mem_total_bytes"),
+        ("power_draw_w", "power_w"),
+        ("power_limit_watts", "power_limit_w"),
+        ("sm_active_pct", "sm_active"),
+        ("sm_clock_mhz", "sm_clock_mhz"),
+        ("temperature_c", "temp_c"),
+        ("gpu_memory_utilization_pct", None),
+        ("memory_pct", None),
+        ("cpu_utilization_pct", None),
+        ("system_power_w", None),
+        ("process_rss_mb", None),
+        ("gpu_util", None),
+        ("gpu_memory_free_mb", None),
+        ("sm_occupancy_pct", None),
+        ("fan_pct", None),
+        ("reward", None),
+    ],
+)
+def test_names(name: str, measure: str | None) -> None:
+    found = measure_of(name)
+    assert (found.target if found else None) == measure
+
+
+@given(st.text(max_size=30))
+def test_any_name_is_judged(name: str) -> None:
+    found = measure_of(name)
+    assert found is None or found.unit
+
+
+def test_refusal_and_sniff(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFileError, match="GPU measure"):
+        read(READER, "timestamp,loss\n2026-01-01T00:00:00Z,1\n", tmp_path)
+    assert sureness(READER, "timestamp,gpu_util_pct,gpu_power_w\n1,2,3\n", tmp_path) == 0.9
+    assert sureness(READER, "timestamp,gpu0_util_pct,gpu_util_pct,gpu_usage_pct\n", tmp_path) < 0.5
+    assert sureness(READER, "timestamp,step,reward,gpu_util_pct,gpu_power_w\n", tmp_path) < 0.5
+    assert sureness(READER, "timestamp,pid,gpu_util_pct,gpu_power_w\n", tmp_path) < 0.2
+    assert sureness(READER, "timestamp,cpu_util_pct,power_w\n", tmp_path) == 0
+    assert sureness(READER, "timestamp, utilization.gpu [%], power.draw [W]\n", tmp_path) == 0
+
+
+@pytest.mark.parametrize("name", real_files("rl/gpu_resource"))
+def test_real_files(name: str, tmp_path: Path) -> None:
+    check_real(READER, name, tmp_path)

@@ -1,0 +1,52 @@
+"""rocm-smi CSV: cards, warnings before the header, counters that look like activity."""
+
+from pathlib import Path
+
+import pytest
+
+from data.readers.rocm_smi import RocmSmiReader
+from tests.data.readers.gpu_files import read, samples, sureness
+
+READER = RocmSmiReader()
+HEAD = "device,GPU use (%),GFX Activity,VRAM Total Memory (B),VRAM Total Used Memory (B)"
+
+
+def test_cards_and_bytes(tmp_path: Path) -> None:
+    text = f"WARNING: AMD GPU device(s) is/are in a low-power state.\n\n{HEAD}\n"
+    batch = read(READER, text + "card0,42,203885505,1024,512\ncard1,N/A,7,1024,768\n\n", tmp_path)
+    assert batch.facts["util_mean_by_row[gfx_activity]"] == 0.42
+    assert batch.facts["util_mean_by_row[gpu_util]"] is None
+    assert batch.facts["memory_peak_bytes"] == 768
+    assert (batch.facts["gpus"], batch.facts["missing_cells"]) == (2, 1)
+    assert "GFX Activity" in batch.unmapped
+    assert batch.ignored == {"no time column": 2}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Average Graphics Package Power (W)",
+        "Current Socket Graphics Package Power (W)",
+        "Power (W)",
+    ],
+)
+def test_power_by_any_name(name: str, tmp_path: Path) -> None:
+    head = f'device,"{name}","Max Graphics Package Power (W)","GPU use (%)"'
+    batch = read(READER, f"{head}\ncard0,90.5,300.0,10\n", tmp_path)
+    assert batch.facts["power_mean_w_by_row"] == 90.5
+
+
+def test_with_a_time_of_ones_own(tmp_path: Path) -> None:
+    text = "timestamp,device,GPU use (%)\n1787485761,card0,10\n1787485763,card0,30\nsystem,,\n"
+    batch = read(READER, text, tmp_path, host="n1")
+    frame = samples(batch)
+    assert list(frame["gfx_activity"]) == [0.1, 0.3]
+    assert frame["gpu_id"][0] == "n1:0"
+    assert batch.tables["gpus"]["gpu_index"].tolist() == [0]
+    assert [s.line for s in batch.set_aside] == [4]
+    assert batch.facts["span_s"] == 2
+
+
+def test_sniff(tmp_path: Path) -> None:
+    assert sureness(READER, HEAD + "\n", tmp_path) > 0.9
+    assert sureness(READER, "device,loss\n", tmp_path) == 0
