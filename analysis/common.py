@@ -1,5 +1,6 @@
 """What every answer carries: versions, notices without repeats, and the words for an empty home."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -8,7 +9,8 @@ import pandas as pd
 from analysis.formulas import FORMULAS, FORMULAS_VERSION
 from analysis.params import CommonParams
 from analysis.result import Assumption, Figure, Notice, Result
-from data.queries.known import has_uploads
+from analysis.words import listing
+from data.queries.known import has_uploads, runs_by_arrival
 from data.version import APP_VERSION
 from data.view import View
 
@@ -76,9 +78,28 @@ def result(
         headline=tuple(headline),
         tables=dict(tables or {}),
         assumptions=tuple(dict.fromkeys(assumptions)),
-        warnings=tuple(sorted(dict.fromkeys(notices), key=lambda notice: notice.code != "synthetic")),
+        warnings=tuple(sorted(one_a_text(notices), key=lambda notice: notice.code != "synthetic")),
         versions=versions(view, ids),
+        home_runs=tuple(runs_by_arrival(view)),
     )
+
+
+def one_a_text(notices: Iterable[Notice]) -> list[Notice]:
+    """Join notices that differ only in the run they name: 'each of a, b and c' stands for them."""
+    groups: dict[tuple[str, str], list[Notice]] = {}
+    for notice in dict.fromkeys(notices):
+        name = rf"(?<!\w){re.escape(notice.where)}(?!\w)" if notice.where else "$^"
+        pattern = re.sub(name, "\0", notice.text, count=1)
+        groups.setdefault((notice.code, pattern), []).append(notice)
+    return [joined for (_, pattern), group in groups.items() for joined in _joined(pattern, group)]
+
+
+def _joined(pattern: str, group: list[Notice]) -> list[Notice]:
+    if len(group) == 1 or "\0" not in pattern:
+        return group
+    names = [notice.where for notice in group]
+    text = pattern.replace("\0", f"each of {listing(names)}")
+    return [Notice(group[0].code, text[:1].upper() + text[1:], "; ".join(names))]
 
 
 def nothing(

@@ -57,7 +57,8 @@ class Result:
     """The outcome of one question.
 
     `answer` is the sentence a person could paste into a chat. `tables` hold exactly what charts draw.
-    `versions` has: app, formulas, prices, catalogue, data_version, data_cutoff.
+    `versions` has: app, formulas, prices, catalogue, data_version, data_cutoff. `home_runs` names all runs of
+    the home in the order in which they came, for colours alone: it leaves with no JSON and no report.
     """
 
     analysis: str
@@ -68,6 +69,7 @@ class Result:
     assumptions: tuple[Assumption, ...] = ()
     warnings: tuple[Notice, ...] = ()
     versions: Mapping[str, Any] = field(default_factory=dict)
+    home_runs: tuple[str, ...] = ()
 
     def figure(self, name: str) -> Figure:
         """Return the headline figure called `name`; KeyError when there is none."""

@@ -16,6 +16,7 @@ from analysis.prices import COLUMNS as PRICE_COLUMNS
 from analysis.prices import RATES, price_rows
 from analysis.result import Assumption, Notice
 from analysis.words import listing, money
+from data.gpu_claims import contradicted
 from data.queries import spend as queries
 from data.queries.filters import Filters
 from data.view import View
@@ -87,6 +88,8 @@ def compute_spend(view: View, params: CommonParams) -> Spend:
     booked, booked_notices = _usd_only(records(queries.booked(view, filters)))
     runs = _by_run(records(queries.runs(view, filters)), rows, tries, booked, params.boundary)
     extra = _full_notices(view, runs, booked) if params.boundary == "full" else []
+    told = contradicted(view.rows, [row["run"] for row in runs])
+    extra += [Notice("gpus_contradicted", words, run) for run, words in sorted(told.items())]
     return Spend(
         allocations=table(rows, ALLOCATIONS, ALLOCATION_NUMBERS),
         attempts=attempts,

@@ -1,11 +1,12 @@
 """Shapes that several figures share: stacked phases, one line a run, intervals, fans, heat maps."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
 
+from analysis.result import Result
 from charts import theme
 from charts.theme import MAX_COLOURED_RUNS, MAX_POINTS, Mode
 
@@ -17,6 +18,12 @@ def has(frame: pd.DataFrame | None, *columns: str) -> bool:
     if frame is None or frame.empty or any(c not in frame.columns for c in columns):
         return False
     return bool(frame[list(columns)].notna().all(axis=1).any()) if columns else True
+
+
+def colours_of(result: Result, mode: Mode) -> dict[str, str]:
+    """Return {run: colour} for every run of the home, and for the runs of a result that names no home."""
+    shown = {str(r) for t in result.tables.values() if "run" in t.columns for r in t["run"].dropna()}
+    return theme.run_colours([*result.home_runs, *sorted(shown)], mode)
 
 
 def thinned(frame: pd.DataFrame, limit: int) -> pd.DataFrame:
@@ -88,6 +95,7 @@ def run_lines(
     y: str,
     hover: str,
     mode: Mode,
+    colours: Mapping[str, str] | None = None,
     by: str = "run",
     markers: bool = True,
     order: Sequence[str] | None = None,
@@ -96,7 +104,7 @@ def run_lines(
     data = frame.dropna(subset=[x, y])
     names = [n for n in (order or list(dict.fromkeys(data[by]))) if n in set(data[by])]
     coloured = names[:MAX_COLOURED_RUNS]
-    styles = theme.run_styles(names, mode)
+    styles = theme.run_styles(names, mode, colours)
     limit = max(2, MAX_POINTS // max(1, len(names)))
     grey = theme.palette(mode).grey
     traces = []
@@ -189,14 +197,17 @@ def score_axis(frame: pd.DataFrame) -> tuple[str, str]:
     return f"Score{where} ({unit})", detail
 
 
-def score_figure(frame: pd.DataFrame, mode: Mode, *, x_hover: str) -> tuple[go.Figure, str, str]:
+def score_figure(
+    frame: pd.DataFrame, mode: Mode, *, x_hover: str, colours: Mapping[str, str] | None = None
+) -> tuple[go.Figure, str, str]:
     """Return the lines of scores with their intervals, the vertical axis title, and the subtitle.
 
     Whiskers are left out where lines are too many or too long to tell them apart; the subtitle says which.
     """
     few = frame.dropna(subset=["x", "score"])["run"].nunique() <= MOST_WHISKERED_RUNS
     known = has(frame, "score", "low", "high")
-    fig = go.Figure(score_lines(frame, mode, x_hover=x_hover, whiskers=few and known))
+    lines = score_lines(frame, mode, x_hover=x_hover, whiskers=few and known, colours=colours)
+    fig = go.Figure(lines)
     label, subtitle = score_axis(frame)
     if any(trace.error_y.array is not None for trace in fig.data):
         subtitle += "; whiskers: 95 % interval of each score"
@@ -205,7 +216,14 @@ def score_figure(frame: pd.DataFrame, mode: Mode, *, x_hover: str) -> tuple[go.F
     return fig, label, subtitle
 
 
-def score_lines(frame: pd.DataFrame, mode: Mode, *, x_hover: str, whiskers: bool = False) -> list[go.Scatter]:
+def score_lines(
+    frame: pd.DataFrame,
+    mode: Mode,
+    *,
+    x_hover: str,
+    whiskers: bool = False,
+    colours: Mapping[str, str] | None = None,
+) -> list[go.Scatter]:
     """Return one line of scores a run; `frame` has run, x, score and may have low, high, kind."""
     scale = score_scale(frame)
     data = frame.dropna(subset=["x", "score"]).copy()
@@ -220,6 +238,7 @@ def score_lines(frame: pd.DataFrame, mode: Mode, *, x_hover: str, whiskers: bool
         y="score",
         hover=f"{x_hover}<br>score %{{y:.1f}}{suffix}",
         mode=mode,
+        colours=colours,
         order=list(best.index),
     )
     if whiskers and "low" in data.columns:

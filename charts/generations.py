@@ -11,7 +11,7 @@ from analysis.refpairs import METRICS as PAIR_METRICS
 from analysis.result import Result
 from analysis.words import digits3, money
 from charts import theme
-from charts.blocks import error_bars, has
+from charts.blocks import colours_of, error_bars, has
 from charts.theme import Mode
 
 FAMILIES = ("Ampere", "Hopper", "Blackwell", "Blackwell Ultra", "Rubin", "CDNA 3", "CDNA 4", "TPU", "Mixed")
@@ -75,9 +75,9 @@ def dots(result: Result, metric: str, mode: Mode = "light") -> go.Figure:
     for family in [f for f in FAMILIES if f in set(published["family"])]:
         part = published[published["family"] == family]
         fig.add_trace(_published(family, part, metric, mode))
-    styles = theme.run_styles(mine["run"], mode) if len(mine) else {}
+    colours = colours_of(result, mode)
     for row in mine.to_dict("records"):
-        fig.add_trace(_own(row, metric, styles[row["run"]]["colour"], mode))
+        fig.add_trace(_own(row, metric, colours[row["run"]], mode))
     order = _order(pd.concat([published, mine]), metric)
     whiskers = "range of published quotes" if info.usd else "p10–p90 over your steps"
     theme.apply(

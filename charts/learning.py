@@ -1,12 +1,14 @@
 """Score against what was spent by then, and what a point or a rollout cost by platform generation."""
 
+from collections.abc import Mapping
+
 import pandas as pd
 import plotly.graph_objects as go
 
 from analysis.result import Result
 from analysis.words import money
 from charts import theme
-from charts.blocks import error_bars, has, score_figure
+from charts.blocks import colours_of, error_bars, has, score_figure
 from charts.synthetic import marked
 from charts.theme import Mode
 
@@ -30,7 +32,7 @@ def curve(result: Result, mode: Mode = "light") -> go.Figure:
         return theme.empty(
             result.answer or "No score can be placed here.", title=title, table="points", mode=mode
         )
-    fig, label, subtitle = score_figure(frame, mode, x_hover=hover)
+    fig, label, subtitle = score_figure(frame, mode, x_hover=hover, colours=colours_of(result, mode))
     theme.apply(
         fig,
         title=title,
@@ -62,7 +64,7 @@ def point_price(result: Result, mode: Mode = "light") -> go.Figure:
         .reset_index(drop=True)
     )
     best = data.loc[data["usd_per_point"].idxmin()]
-    fig = go.Figure(_price_bars(data, mode))
+    fig = go.Figure(_price_bars(data, colours_of(result, mode), mode))
     theme.apply(
         fig,
         title=title,
@@ -95,7 +97,7 @@ def _two_lines(run: object, generation: object) -> str:
     return f"{theme.short(run, 18)}<br><span style='font-size:10px'>{under}</span>"
 
 
-def _price_bars(data: pd.DataFrame, mode: Mode) -> go.Bar:
+def _price_bars(data: pd.DataFrame, colours: Mapping[str, str], mode: Mode) -> go.Bar:
     text = theme.palette(mode).text
     names = [theme.escape(r) for r in data["run"]]
     ends = data[["usd_per_point_low", "usd_per_point_high"]]
@@ -103,7 +105,7 @@ def _price_bars(data: pd.DataFrame, mode: Mode) -> go.Bar:
         x=data["usd_per_point"],
         y=list(range(len(data))),
         orientation="h",
-        marker={"color": [theme.run_colour(r, mode) for r in data["run"]]},
+        marker={"color": [colours[r] for r in data["run"]]},
         error_x=error_bars(
             data["usd_per_point"], data["usd_per_point_low"], data["usd_per_point_high"], text
         ),

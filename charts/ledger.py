@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 from analysis.result import Result
 from analysis.words import money
 from charts import theme
-from charts.blocks import has, score_figure
+from charts.blocks import colours_of, has, score_figure
 from charts.folding import FOLDED, fold, parts_told
 from charts.synthetic import marked
 from charts.theme import Mode
@@ -81,7 +81,7 @@ def score_by_usd(result: Result, mode: Mode = "light") -> go.Figure:
     if not has(frame, "run", "x", "score"):
         why = "No evaluation can be placed on a dollar axis yet: upload scores, and fill in the run details."
         return theme.empty(why, title=title, table="scores", mode=mode)
-    fig, label, subtitle = score_figure(frame, mode, x_hover="%{x:$,.3s}")
+    fig, label, subtitle = score_figure(frame, mode, x_hover="%{x:$,.3s}", colours=colours_of(result, mode))
     scores = f"{label[:1].lower()}{label[1:]}"
     theme.apply(
         fig,

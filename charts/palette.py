@@ -165,22 +165,40 @@ def palette(mode: Mode) -> Palette:
     return DARK if mode == "dark" else LIGHT
 
 
-def run_colour(run: str, mode: Mode = "light") -> str:
-    """Return the colour of a run. It depends on the name alone, so it is the same on every page."""
-    colours = palette(mode).runs
-    return colours[_slot(run, len(colours))]
+def run_colours(all_runs: Iterable[str], mode: Mode = "light") -> dict[str, str]:
+    """Return {run: colour} for the runs of a home, named in the order in which they came.
 
-
-def run_styles(runs: Iterable[str], mode: Mode = "light") -> dict[str, dict[str, Any]]:
-    """Return {run: {colour, symbol, width}} for one figure.
-
-    Two runs of one figure may hash to one colour; the later name in order then gets another marker and a
-    thinner line, so that the colour itself never changes between pages.
+    Each takes the colour that its name asks for, or the next one free, so that colours repeat only when there
+    are more runs than colours and a run that comes later changes none that was there.
     """
+    colours = palette(mode).runs
+    held = [0] * len(colours)
+    out: dict[str, str] = {}
+    for run in dict.fromkeys(all_runs):
+        first = _slot(run, len(colours))
+        free = min(held)
+        slot = next(
+            s % len(colours) for s in range(first, 2 * len(colours)) if held[s % len(colours)] == free
+        )
+        held[slot] += 1
+        out[run] = colours[slot]
+    return out
+
+
+def run_styles(
+    runs: Iterable[str], mode: Mode = "light", colours: Mapping[str, str] | None = None
+) -> dict[str, dict[str, Any]]:
+    """Return {run: {colour, symbol, width}} for one figure; `colours` holds those of the home's runs.
+
+    Where two runs share a colour, the later name gets another marker and a thinner line.
+    """
+    given = colours or {}
+    names = sorted(set(runs))
+    known = given if set(names) <= set(given) else run_colours([*given, *names], mode)
     used: dict[str, int] = {}
     out: dict[str, dict[str, Any]] = {}
-    for run in sorted(set(runs)):
-        colour = run_colour(run, mode)
+    for run in names:
+        colour = known[run]
         twin = used.get(colour, 0)
         used[colour] = twin + 1
         symbol = _SYMBOLS[twin % len(_SYMBOLS)]

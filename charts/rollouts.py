@@ -1,6 +1,7 @@
 """Rollouts step by step: how fast, how long, how many were cut, how stale."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -8,7 +9,7 @@ from plotly.subplots import make_subplots
 
 from analysis.result import Result
 from charts import theme
-from charts.blocks import band, has, run_lines
+from charts.blocks import band, colours_of, has, run_lines
 from charts.synthetic import marked
 from charts.theme import Mode
 
@@ -19,6 +20,7 @@ RATES = {
     "tok_per_s_per_rollout_gpu": ("Generated tokens per second and rollout GPU", "tokens/s/GPU"),
 }
 MOST_PANELS = 3
+THIN_PX = 1.1
 
 
 def rates_known(result: Result) -> list[str]:
@@ -40,10 +42,10 @@ def throughput(result: Result, mode: Mode = "light", rate: str | None = None) ->
     fig = go.Figure()
     if frame["run"].nunique() == 1 and has(frame, f"{key}_min", f"{key}_max"):
         part = _kept(frame)
-        colour = theme.run_colour(str(part["run"].iloc[0]), mode)
+        colour = colours_of(result, mode)[str(part["run"].iloc[0])]
         ends = part["step_first"], part[f"{key}_min"], part[f"{key}_max"]
         fig.add_traces(band(*ends, colour, "least to most in a bin"))
-    fig.add_traces(_lines(frame, key, f"%{{y:,.3s}} {unit}", mode))
+    fig.add_traces(_lines(result, frame, key, f"%{{y:,.3s}} {unit}", mode))
     return theme.apply(
         fig,
         title=f"{label}, by step",
@@ -60,13 +62,13 @@ def _kept(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[frame["kept"].fillna(True).astype(bool)].sort_values(["run", "step_first"], kind="stable")
 
 
-def _lines(frame: pd.DataFrame, y: str, hover: str, mode: Mode) -> list[go.Scatter]:
+def _lines(result: Result, frame: pd.DataFrame, y: str, hover: str, mode: Mode) -> list[go.Scatter]:
     kept = frame["kept"].fillna(True).astype(bool)
     text = f"step %{{x}}<br>{hover}"
-    traces = run_lines(frame[kept], x="step_first", y=y, hover=text, mode=mode, markers=False)
-    lost = run_lines(
-        frame[~kept], x="step_first", y=y, hover=f"{text}<br>lost work", mode=mode, markers=False
-    )
+    same: dict[str, Any] = {"x": "step_first", "y": y, "mode": mode, "markers": False}
+    same["colours"] = colours_of(result, mode)
+    traces = run_lines(frame[kept], hover=text, **same)
+    lost = run_lines(frame[~kept], hover=f"{text}<br>lost work", **same)
     for trace in lost:
         trace.update(opacity=0.4, showlegend=False, line={"width": 1.2})
     return [*lost, *traces]
@@ -83,8 +85,9 @@ def lengths(result: Result, mode: Mode = "light") -> go.Figure:
     rows = _kept(frame[frame[columns].notna().any(axis=1)])
     runs = list(rows.groupby("run").size().sort_values(ascending=False, kind="stable").index)[:MOST_PANELS]
     fig = _panels(runs)
+    colours = colours_of(result, mode)
     for place, run in enumerate(runs, 1):
-        for trace in _fan(rows[rows["run"] == run], run, mode):
+        for trace in _fan(rows[rows["run"] == run], colours[run], mode):
             trace.showlegend = bool(trace.name) and place == 1 and trace.showlegend is not False
             fig.add_trace(trace, row=place, col=1)
     left_out = rows["run"].nunique() - len(runs)
@@ -120,8 +123,7 @@ def _finish(fig: go.Figure, panels: int, unit: str, mode: Mode) -> go.Figure:
     return fig
 
 
-def _fan(part: pd.DataFrame, run: str, mode: Mode) -> list[go.Scatter]:
-    colour = theme.run_colour(run, mode)
+def _fan(part: pd.DataFrame, colour: str, mode: Mode) -> list[go.Scatter]:
     x = part["step_first"]
     traces: list[go.Scatter] = []
     middle = "len_p50" if has(part, "len_p50") else "len_mean"
@@ -146,61 +148,77 @@ def _fan(part: pd.DataFrame, run: str, mode: Mode) -> list[go.Scatter]:
 @marked
 def truncation(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw the share of responses that hit the length limit by step, one line a run."""
-    title = "Responses that hit the length limit, by step"
-    frame = result.tables.get("steps")
-    if not has(frame, "truncated_frac"):
-        why = "No file says how many responses were cut at the length limit."
-        return theme.empty(why, title=title, table="steps", mode=mode)
-    data = frame.assign(truncated=100 * frame["truncated_frac"])
-    return theme.apply(
-        go.Figure(_lines(data, "truncated", "%{y:.3g} % of the responses", mode)),
-        title=title,
-        alt=f"Share of truncated responses by step; the most is {data['truncated'].max():.3g} percent.",
-        table="steps",
-        mode=mode,
-        x="Step",
+    return _by_step(
+        result,
+        mode,
+        "truncated_frac",
+        title="Responses that hit the length limit, by step",
+        why="No file says how many responses were cut at the length limit.",
+        scale=100,
+        hover="%{y:.3g} % of the responses",
         y="Responses cut (%)",
-        height=300,
-    ).update_yaxes(rangemode="tozero")
+    )
 
 
 @marked
 def staleness(result: Result, mode: Mode = "light") -> go.Figure:
-    """Draw how many steps old the policy of the rollouts was, one line a run; dropped rollouts on hover."""
-    title = "Age of the policy that made the rollouts, by step"
-    frame = result.tables.get("steps")
-    if not has(frame, "staleness"):
-        why = "No file holds staleness: synchronous runs have none, and this log does not report it."
-        return theme.empty(why, title=title, table="steps", mode=mode)
-    return theme.apply(
-        go.Figure(_lines(frame, "staleness", "%{y:.3g} steps old", mode)),
-        title=title,
-        alt=f"Mean staleness by step; the most is {frame['staleness'].max():.3g} steps.",
-        table="steps",
-        mode=mode,
-        x="Step",
+    """Draw how many steps old the policy of the rollouts was, one line a run."""
+    return _by_step(
+        result,
+        mode,
+        "staleness",
+        title="Age of the policy that made the rollouts, by step",
+        why="No file holds staleness: synchronous runs have none, and this log does not report it.",
+        hover="%{y:.3g} steps old",
         y="Mean staleness (steps)",
-        height=300,
-    ).update_yaxes(rangemode="tozero")
+    )
 
 
 @marked
 def dropped(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw rollouts that were made and thrown away by step, one line a run."""
-    title = "Rollouts dropped, by step"
+    return _by_step(
+        result,
+        mode,
+        "dropped",
+        title="Rollouts dropped, by step",
+        why="No file says how many rollouts were dropped.",
+        a_step=True,
+        hover="%{y:,.3g} dropped a step",
+        y="Dropped a step (rollouts)",
+    )
+
+
+def _by_step(
+    result: Result,
+    mode: Mode,
+    column: str,
+    *,
+    title: str,
+    why: str,
+    hover: str,
+    y: str,
+    scale: float = 1.0,
+    a_step: bool = False,
+) -> go.Figure:
+    """One quantity by step, a line a run; `a_step` divides the sum of a bin by its steps."""
     frame = result.tables.get("steps")
-    if not has(frame, "dropped"):
-        return theme.empty(
-            "No file says how many rollouts were dropped.", title=title, table="steps", mode=mode
-        )
-    data = frame.assign(dropped_per_step=frame["dropped"] / frame["steps"].clip(lower=1))
+    if not has(frame, column):
+        return theme.empty(why, title=title, table="steps", mode=mode)
+    values = scale * frame[column] / (frame["steps"].clip(lower=1) if a_step else 1)
+    data = frame.assign(drawn=values)
+    lines = _lines(result, data, "drawn", hover, mode)
+    if len(lines) > 1:
+        for line in lines:
+            line.line.width = THIN_PX
     return theme.apply(
-        go.Figure(_lines(data, "dropped_per_step", "%{y:,.3g} dropped a step", mode)),
+        go.Figure(lines),
         title=title,
-        alt=f"Dropped rollouts by step, {frame['dropped'].sum():,.0f} in all.",
+        alt=f"{y} by step, {data.dropna(subset=['drawn'])['run'].nunique()} runs; "
+        f"the most is {values.max():.3g}.",
         table="steps",
         mode=mode,
         x="Step",
-        y="Dropped a step (rollouts)",
+        y=y,
         height=300,
     ).update_yaxes(rangemode="tozero")

@@ -24,7 +24,7 @@ from charts.palette import (
     phase_colour,
     phase_label,
     phase_marker,
-    run_colour,
+    run_colours,
     run_styles,
     status_dash,
     status_marker,
@@ -51,7 +51,7 @@ __all__ = [
     "phase_label",
     "phase_marker",
     "points",
-    "run_colour",
+    "run_colours",
     "run_styles",
     "short",
     "status_dash",
@@ -110,23 +110,25 @@ def apply(
         raise ValueError("a chart needs an alternative text")
     colours = palette(mode)
     head, lines = _heading(title, subtitle, colours)
-    rows = _legend_rows(fig)
-    top = _top_px(lines)
-    plot = height - AXIS_PX
+    rows, top, plot = _legend_rows(fig), _top_px(lines), height - AXIS_PX
     fig.update_layout(
         **_frame(colours),
         title=_title(head, colours),
         margin={"l": 8, "r": 12, "t": top, "b": AXIS_PX + LEGEND_LINE_PX * rows},
         height=plot + top + AXIS_PX + LEGEND_LINE_PX * rows,
         legend=_legend(rows, plot),
-        meta={
-            "alt": " ".join(alt.split()),
-            "table": table,
-            "mode": mode,
-            "title": title,
-            "subtitle": subtitle,
-        },
+        meta=_meta(alt, table, mode, title, subtitle),
     )
+    _axes(fig, colours, x, y)
+    return fig
+
+
+def _meta(alt: str, table: str, mode: Mode, title: str, subtitle: str) -> dict[str, str]:
+    said = " ".join(alt.split())
+    return {"alt": said, "table": table, "mode": mode, "title": title, "subtitle": subtitle}
+
+
+def _axes(fig: go.Figure, colours: Palette, x: str | None, y: str | None) -> None:
     axis = {"gridcolor": colours.grid, "linecolor": colours.axis, "zerolinecolor": colours.axis}
     axis |= {"tickcolor": colours.axis, "automargin": True, "title": {"font": {"color": colours.quiet}}}
     fig.update_xaxes(**axis, zeroline=False, title_standoff=6)
@@ -135,7 +137,6 @@ def apply(
         fig.update_xaxes(title_text=x)
     if y is not None:
         fig.update_yaxes(title_text=y)
-    return fig
 
 
 def add_note(fig: go.Figure, note: str) -> go.Figure:

@@ -1,12 +1,14 @@
 """What one rollout, one correct rollout, one informative rollout and a million tokens cost, run by run."""
 
+from collections.abc import Mapping
+
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from analysis.result import Result
 from charts import theme
-from charts.blocks import error_bars, has
+from charts.blocks import colours_of, error_bars, has
 from charts.synthetic import marked
 from charts.theme import Mode
 
@@ -37,7 +39,7 @@ def unit_costs(result: Result, mode: Mode = "light") -> go.Figure:
     )
     for place, unit in enumerate(units, 1):
         part = frame[(frame["unit"] == unit) & frame["run"].isin(runs)]
-        fig.add_trace(_bars(part, runs, mode), row=place, col=1)
+        fig.add_trace(_bars(part, runs, colours_of(result, mode), mode), row=place, col=1)
     more = frame["run"].nunique() - len(runs)
     theme.apply(
         fig,
@@ -62,12 +64,12 @@ def unit_costs(result: Result, mode: Mode = "light") -> go.Figure:
     return fig
 
 
-def _bars(part: pd.DataFrame, runs: list[str], mode: Mode) -> go.Bar:
+def _bars(part: pd.DataFrame, runs: list[str], colours: Mapping[str, str], mode: Mode) -> go.Bar:
     return go.Bar(
         x=part["value"],
         y=[runs.index(r) for r in part["run"]],
         orientation="h",
-        marker={"color": [theme.run_colour(r, mode) for r in part["run"]]},
+        marker={"color": [colours[r] for r in part["run"]]},
         error_x=error_bars(part["value"], part["low"], part["high"], theme.palette(mode).text),
         customdata=[[theme.escape(r.run), r.low, r.high] for r in part.itertuples()],
         hovertemplate=(

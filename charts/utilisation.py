@@ -37,17 +37,7 @@ def ladder(result: Result, mode: Mode = "light") -> go.Figure:
     data = frame.reset_index(drop=True)
     known = data[data[value].notna()]
     fig = go.Figure(_rungs(known, value, mode))
-    for place, row in data[data[value].isna()].iterrows():
-        fig.add_annotation(
-            x=0,
-            y=place,
-            xref="paper",
-            text=_wrapped(f"not known: {row['missing']}"),
-            showarrow=False,
-            xanchor="left",
-            align="left",
-            font={"size": 11, "color": theme.palette(mode).quiet},
-        )
+    _unknown_rungs(fig, data[data[value].isna()], mode)
     told = ", ".join(f"{r.rung} {_amount(getattr(r, value), dollars)}" for r in known.itertuples())
     theme.apply(
         fig,
@@ -69,6 +59,21 @@ def ladder(result: Result, mode: Mode = "light") -> go.Figure:
         zeroline=False,
     )
     return fig
+
+
+def _unknown_rungs(fig: go.Figure, unknown: pd.DataFrame, mode: Mode) -> None:
+    """Say in the place of a bar why there is none."""
+    for place, row in unknown.iterrows():
+        fig.add_annotation(
+            x=0,
+            y=place,
+            xref="paper",
+            text=_wrapped(f"not known: {row['missing']}"),
+            showarrow=False,
+            xanchor="left",
+            align="left",
+            font={"size": 11, "color": theme.palette(mode).quiet},
+        )
 
 
 def _wrapped(text: str) -> str:

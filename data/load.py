@@ -13,6 +13,7 @@ from data.attempt_match import incoming
 from data.catalogue import load_catalogue
 from data.checkpoints import name_checkpoints
 from data.derive import EVERY_ATTEMPT, derive
+from data.gpu_claims import contradicted
 from data.gpu_platform import name_platforms
 from data.gpu_store import add_samples
 from data.identity import Identity, apply, identify
@@ -69,6 +70,7 @@ def write(
     apply_choices(con, runs, choices)
     _proposals(con, batch, receipt.upload_id)
     derive(con, runs)
+    notes.extend(contradicted(_reader(con), runs).values())
     _set_aside(con, batch, receipt.upload_id)
     _links(con, batch, runs, receipt.upload_id)
     receipt = receipt.with_(
@@ -78,11 +80,11 @@ def write(
         missing_for_cost=tuple(asdict(m) for run in runs for m in missing(_reader(con), run)),
     )
     _upload_row(con, upload, receipt)
-    con.execute(_TELEMETRY_END)
+    con.execute(TELEMETRY_END)
     return receipt
 
 
-_TELEMETRY_END = """
+TELEMETRY_END = """
 DELETE FROM meta WHERE key = 'telemetry_end';
 INSERT INTO meta SELECT 'telemetry_end', max(t)::VARCHAR FROM (
     SELECT max(ts) AS t FROM steps UNION ALL SELECT max(ended_at) FROM attempts
@@ -91,6 +93,7 @@ INSERT INTO meta SELECT 'telemetry_end', max(t)::VARCHAR FROM (
     UNION ALL SELECT max(charge_end) FROM costs
 ) HAVING max(t) IS NOT NULL
 """
+"""Keeps in `meta` the newest stamp of any telemetry, or none where no row carries one."""
 
 
 def _known_tables(batch: Batch) -> None:

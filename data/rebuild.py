@@ -11,7 +11,7 @@ import duckdb
 
 from data.derive import BY_DETAILS
 from data.errors import UserError
-from data.load import write
+from data.load import TELEMETRY_END, write
 from data.readers.base import Progress, no_progress
 from data.run_details import apply_details, set_applied
 from data.spool import spool
@@ -180,6 +180,7 @@ def _take_back(store: Store, upload_ids: Sequence[str], decision_id: int, progre
         for index, decision in enumerate(todo):
             progress("replay", index, len(todo))
             _apply(store, con, decision)
+        con.execute(TELEMETRY_END)
         set_applied(con, decision_id)
 
 

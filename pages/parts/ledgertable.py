@@ -80,10 +80,25 @@ def phase_order(ledger: pd.DataFrame) -> list[str]:
     return theme.ordered_phases({p["phase"] for row in ledger["usd_by_phase"] for p in row})
 
 
-def _bar(rows: Sequence[dict[str, Any]], phases: Sequence[str]) -> list[float]:
+def _bar(rows: Sequence[dict[str, Any]], phases: Sequence[str]) -> list[float | None]:
     usd = {row["phase"]: row["usd"] for row in rows}
-    known = [usd.get(p, 0.0) for p in phases]
-    return [] if any(pd.isna(v) for v in known) else [float(v) for v in known]
+    return [None if pd.isna(usd.get(p)) else float(usd[p]) for p in phases]
+
+
+def _drawn(bar: Sequence[float | None]) -> list[float]:
+    """A bar as the table draws it: a phase that a run does not tell keeps its place and has no height."""
+    return [v or 0.0 for v in bar] if any(v is not None for v in bar) else []
+
+
+def with_phase_columns(frame: pd.DataFrame, phases: Sequence[str]) -> pd.DataFrame:
+    """Return the ledger for a file: a column of dollars a phase, empty where a run does not tell it."""
+    if "phase_bar" not in frame.columns:
+        return frame
+    place = list(frame.columns).index("phase_bar")
+    names = [f"usd_{p}" for p in phases]
+    bars = pd.DataFrame(list(frame["phase_bar"]), columns=names, index=frame.index).astype("float64")
+    rest = frame.drop(columns="phase_bar")
+    return pd.concat([rest.iloc[:, :place], bars, rest.iloc[:, place:]], axis=1)
 
 
 def _even(part: pd.DataFrame) -> list[float]:
@@ -160,9 +175,28 @@ def _plain(text: str) -> str:
 def show_ledger(frame: pd.DataFrame, phases: Sequence[str]) -> list[str]:
     """Draw the ledger and its CSV; return the runs whose rows are selected."""
     shown = as_shown(frame)
-    config = column_config(shown, LABELS)
+    if "phase_bar" in shown.columns:
+        shown["phase_bar"] = [_drawn(bar) for bar in shown["phase_bar"]]
+    event = st.dataframe(
+        shown,
+        hide_index=True,
+        column_config=column_config(shown, LABELS) | _special_columns(shown, phases),
+        key="ov_ledger",
+        on_select="rerun",
+        selection_mode="multi-row",
+        height=table_height(len(shown)),
+        placeholder=UNKNOWN,
+        alt="The ledger: one row a run with spend, rollouts, score and gain",
+    )
+    csv_button(with_phase_columns(frame, phases), "ledger.csv", key="ov_csv", label="CSV of these rows")
+    rows = event.selection.rows if event else []
+    return [str(frame["run"].iloc[i]) for i in rows if i < len(frame)]
+
+
+def _special_columns(shown: pd.DataFrame, phases: Sequence[str]) -> dict[str, Any]:
+    """Columns that are more than a number or a text, of those that are shown."""
     names = ", ".join(theme.PHASE_LABELS.get(p, p) for p in phases)
-    extra = {
+    special = {
         "run": st.column_config.TextColumn("Run", pinned=True),
         "phase_bar": st.column_config.BarChartColumn(
             "$ by phase", width=110, y_min=0, help=f"Left to right: {names}"
@@ -187,21 +221,7 @@ def show_ledger(frame: pd.DataFrame, phases: Sequence[str]) -> list[str]:
             help="Listed under *How was this computed?*",
         ),
     }
-    config |= {k: v for k, v in extra.items() if k in shown.columns}
-    event = st.dataframe(
-        shown,
-        hide_index=True,
-        column_config=config,
-        key="ov_ledger",
-        on_select="rerun",
-        selection_mode="multi-row",
-        height=table_height(len(shown)),
-        placeholder=UNKNOWN,
-        alt="The ledger: one row a run with spend, rollouts, score and gain",
-    )
-    csv_button(frame, "ledger.csv", key="ov_csv", label="CSV of these rows")
-    rows = event.selection.rows if event else []
-    return [str(frame["run"].iloc[i]) for i in rows if i < len(frame)]
+    return {name: column for name, column in special.items() if name in shown.columns}
 
 
 def side_by_side(frame: pd.DataFrame, runs: Sequence[str]) -> pd.DataFrame:

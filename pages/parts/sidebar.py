@@ -1,6 +1,7 @@
 """The shared controls: which runs, at which price, with which cost boundary, on which platforms."""
 
 import html
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from charts import theme as chart_theme
 from data.catalogue import Catalogue
 from data.catalogue_types import price_words
 from data.queries import frame as frame_queries
+from data.queries.known import runs_by_arrival
 from data.version import APP_VERSION
 from data.view import View
 from pages.parts import state
@@ -35,6 +37,8 @@ class Known:
     runs: pd.DataFrame
     platforms: list[str]
     prices: list[str]
+    arrival: list[str]
+    """All runs, the one uploaded first in front: their colours go by it."""
 
 
 def known(view: View) -> Known:
@@ -43,6 +47,7 @@ def known(view: View) -> Known:
         runs=frame_queries.runs(view),
         platforms=frame_queries.platforms(view),
         prices=[f"{kind}.{tier}" for kind, tier in view.catalogue.price_menu()],
+        arrival=runs_by_arrival(view),
     )
 
 
@@ -159,7 +164,7 @@ def _run_picker(choices: Known, theme: state.Theme) -> list[str]:
     )
     shown = choices.runs[choices.runs["run"].isin(picked)] if picked else choices.runs
     if not shown.empty:
-        st.html(_chips(shown, theme))
+        st.html(_chips(shown, chart_theme.run_colours(choices.arrival, theme)))
     return picked
 
 
@@ -169,21 +174,20 @@ def _bound(widget: Any, param: str, label: str, options: list[str], **more: Any)
     )
 
 
-def _chips(runs: pd.DataFrame, theme: state.Theme) -> str:
+def _chips(runs: pd.DataFrame, colours: Mapping[str, str]) -> str:
     lines = []
     for campaign, group in runs.head(CHIPS_SHOWN).groupby("campaign", sort=False):
         lines.append(
             f"<div style='opacity:.7;margin-top:2px'>{html.escape(str(campaign) or 'no campaign')}</div>"
         )
-        lines.extend(_chip(row, theme) for row in group.itertuples())
+        lines.extend(_chip(row, colours[row.run]) for row in group.itertuples())
     rest = len(runs) - CHIPS_SHOWN
     if rest > 0:
         lines.append(f"<div style='opacity:.7'>and {rest} more</div>")
     return f"<div style='font-size:.8rem;line-height:1.45'>{''.join(lines)}</div>"
 
 
-def _chip(row: Any, theme: state.Theme) -> str:
-    colour = chart_theme.run_colour(row.run, theme)
+def _chip(row: Any, colour: str) -> str:
     names = platform_names()
     tail = " · ".join(names.get(p, p) for p in row.platforms)
     return (

@@ -1,5 +1,8 @@
 """All uploads of the home: the list, one receipt opened up, and what was undone."""
 
+from typing import Any
+
+import pandas as pd
 import streamlit as st
 
 from data.queries import uploads as queries
@@ -9,6 +12,8 @@ from pages.parts.ledgertable import SYNTHETIC_COLOUR
 from pages.parts.tables import table_height
 from pages.parts.upload_card import show_card
 from pages.parts.words import md_escape
+
+COLUMNS = ["name", "uploaded_at", "format", "records", "stored", "quarantined", "ignored", "size_bytes"]
 
 
 def show_uploads(store: Store) -> None:
@@ -33,49 +38,37 @@ def show_uploads(store: Store) -> None:
     _undone(store)
 
 
-def _table(listing: "queries.pd.DataFrame") -> None:
+def _table(listing: pd.DataFrame) -> None:
     titles = actions.format_titles()
-    shown = listing.drop(columns="upload_id").assign(
+    shown = listing.assign(
         format=[titles.get(f, f) for f in listing["format"]],
         synthetic=[["synthetic"] if made_up else [] for made_up in listing["synthetic"]],
-    )[
-        [
-            "name",
-            "uploaded_at",
-            "format",
-            "records",
-            "stored",
-            "quarantined",
-            "ignored",
-            "size_bytes",
-            "synthetic",
-        ]
-    ]
-    if not listing["synthetic"].any():
-        shown = shown.drop(columns="synthetic")
-    number = st.column_config.NumberColumn
+    )[[*COLUMNS, *(["synthetic"] if listing["synthetic"].any() else [])]]
     st.dataframe(
         shown,
         hide_index=True,
         key="uploads_table",
         alt="Uploads of this home",
         height=table_height(len(shown)),
-        column_config={
-            "name": st.column_config.TextColumn("File", width=215, pinned=True),
-            "uploaded_at": st.column_config.DatetimeColumn(
-                "Loaded (UTC)", format="D MMM YYYY, HH:mm", width=130
-            ),
-            "format": st.column_config.TextColumn("Format", width=165),
-            "records": number("Records", format="localized", width=70),
-            "stored": number("Stored", format="localized", width=70),
-            "quarantined": number("Set aside", format="localized", width=75),
-            "ignored": number("Ignored", format="localized", width=62),
-            "size_bytes": number("Size", format="bytes", width=70),
-            "synthetic": st.column_config.MultiselectColumn(
-                "Data", options=["synthetic"], color=SYNTHETIC_COLOUR, width=85
-            ),
-        },
+        column_config=_column_config(),
     )
+
+
+def _column_config() -> dict[str, Any]:
+    column, number = st.column_config, st.column_config.NumberColumn
+    return {
+        "name": column.TextColumn("File", width=215, pinned=True),
+        "uploaded_at": column.DatetimeColumn("Loaded (UTC)", format="D MMM YYYY, HH:mm", width=130),
+        "format": column.TextColumn("Format", width=165),
+        "records": number("Records", format="localized", width=70),
+        "stored": number("Stored", format="localized", width=70),
+        "quarantined": number("Set aside", format="localized", width=75),
+        "ignored": number("Ignored", format="localized", width=62),
+        "size_bytes": number("Size", format="bytes", width=70),
+        "synthetic": column.MultiselectColumn(
+            "Data", options=["synthetic"], color=SYNTHETIC_COLOUR, width=85
+        ),
+    }
 
 
 def _undone(store: Store) -> None:

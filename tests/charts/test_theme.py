@@ -44,10 +44,26 @@ def test_no_two_run_colours_merge_without_green_cones(mode: theme.Mode) -> None:
         assert sum((a - b) ** 2 for a, b in zip(one, two, strict=True)) ** 0.5 > 0.06
 
 
-@given(st.text(max_size=40), st.lists(st.text(max_size=10), max_size=12))
-def test_a_run_keeps_its_colour_whoever_stands_beside_it(run: str, others: list[str]) -> None:
-    alone = theme.run_styles([run])[run]["colour"]
-    assert theme.run_styles([*others, run])[run]["colour"] == alone == theme.run_colour(run)
+NAMES = st.lists(st.text(max_size=10), max_size=24, unique=True)
+
+
+@given(NAMES, NAMES)
+def test_a_run_keeps_its_colour_when_others_come_later(runs: list[str], later: list[str]) -> None:
+    before = theme.run_colours(runs)
+    after = theme.run_colours([*runs, *later])
+    assert {run: after[run] for run in runs} == before
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@given(runs=st.lists(st.text(max_size=10), min_size=1, max_size=10, unique=True))
+def test_ten_runs_of_a_home_have_ten_colours(mode: theme.Mode, runs: list[str]) -> None:
+    assert len(set(theme.run_colours(runs, mode).values())) == len(runs)
+
+
+def test_a_figure_takes_the_colours_of_the_home() -> None:
+    home = theme.run_colours([f"run-{i}" for i in range(9)])
+    styles = theme.run_styles(["run-7", "run-3"], colours=home)
+    assert {run: style["colour"] for run, style in styles.items()} == {r: home[r] for r in ("run-3", "run-7")}
 
 
 @given(st.sets(st.text(max_size=10), min_size=1, max_size=30))
@@ -58,8 +74,8 @@ def test_runs_of_one_figure_differ_in_colour_or_marker(runs: set[str]) -> None:
 
 
 def test_names_are_spread_over_the_palette() -> None:
-    used = {theme.run_colour(f"run-{i}") for i in range(200)}
-    assert len(used) == len(theme.LIGHT.runs)
+    used = [theme.run_colours([f"run-{i}"])[f"run-{i}"] for i in range(200)]
+    assert len(set(used)) == len(theme.LIGHT.runs)
 
 
 def test_unattributed_and_projected_are_hatched_assumed_dotted_measured_solid() -> None:

@@ -160,6 +160,18 @@ def test_removing_the_example_leaves_own_data(store):
         assert view.rows("SELECT run FROM runs") == [("own",)]
 
 
+def test_the_cutoff_moves_back_when_the_example_goes(store):
+    own = [(1, "2026-01-01 00:00:07")]
+    made_up = [(1, "2026-11-02 13:27:00")]
+    ingest_file(store, steps_csv(own, ("step", "ts")), "own.csv")
+    ingest_file(store, steps_csv(made_up, ("step", "ts")), "example.csv", Choices(synthetic=True))
+    with store.view() as view:
+        assert str(view.data_cutoff) == "2026-11-02 13:27:00"
+    remove_example(store)
+    with store.view() as view:
+        assert str(view.data_cutoff) == "2026-01-01 00:00:07"
+
+
 def test_gpu_samples_in_overlapping_pieces_are_those_of_one_file(tmp_path):
     pieces, whole = Store.open(tmp_path / "pieces"), Store.open(tmp_path / "whole")
     for first, last in ((40, 90), (0, 50), (85, 120), (0, 120)):

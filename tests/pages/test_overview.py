@@ -10,7 +10,8 @@ from streamlit.testing.v1 import AppTest
 from data.examples import plan
 from data.store import Store
 from pages.parts import example
-from pages.parts.ledgertable import matching, prepare, side_by_side
+from pages.parts.download import csv_text
+from pages.parts.ledgertable import matching, phase_order, prepare, side_by_side, with_phase_columns
 
 App = Callable[..., AppTest]
 
@@ -154,3 +155,19 @@ def test_every_column_of_the_example_can_be_compared(app: App, loaded: Store) ->
     ledger = ledger_of(at)
     table = side_by_side(ledger, list(ledger["run"][:2]))
     assert table.shape[1] == 2 and table.notna().all().all()
+
+
+def test_the_file_of_the_ledger_leaves_unknown_phases_empty() -> None:
+    base = {"platforms": ["h100-sxm"], "last_score": 0.9, "warnings": 0, "status": "completed"}
+    phases = [
+        [{"phase": "rollout", "usd": 3.0}, {"phase": "train", "usd": 0.0}],
+        [{"phase": "rollout", "usd": None}],
+    ]
+    ledger = pd.DataFrame([{"run": f"r{i}", "usd_by_phase": p, **base} for i, p in enumerate(phases)])
+    rows = prepare(ledger, pd.DataFrame())
+    text = csv_text(with_phase_columns(rows[["run", "phase_bar", "status"]], phase_order(ledger)))
+    assert text.splitlines() == [
+        "run,usd_rollout,usd_train,status",
+        "r0,3.0,0.0,completed",
+        "r1,,,completed",
+    ]
