@@ -70,8 +70,7 @@ def _stamps(done: Sequence["Done"]) -> dict[str, object]:
 def _step_facts(done: Sequence["Done"], batch: Batch) -> dict[str, object]:
     steps = batch.tables["steps"]
     phases = batch.tables.get("step_phases", pd.DataFrame())
-    comparable = steps.assign(throughput=steps["throughput"].where(steps["throughput_basis"] == "per_gpu"))
-    facts = step_facts(comparable, phases)
+    facts = step_facts(comparable(steps), phases)
     outside = sum(seconds for one in done for seconds in one.mapping.outside_s.values())
     rest = facts.get(_FLAT_PHASE_RULE)
     if outside and isinstance(rest, float) and not _eval_only(done):
@@ -90,6 +89,11 @@ def _step_facts(done: Sequence["Done"], batch: Batch) -> dict[str, object]:
         facts["gpu_hours"] = found[1] * seconds / 3600 if isinstance(seconds, float) else None
     several = len({one.run.run for one in done}) > 1
     return {k: v for k, v in facts.items() if not (several and k in _ONE_RUN)}
+
+
+def comparable(steps: pd.DataFrame) -> pd.DataFrame:
+    """Steps with the rates that count all tokens, all seconds and all GPUs; others are left out."""
+    return steps.assign(throughput=steps["throughput"].where(steps["throughput_basis"] == "per_gpu"))
 
 
 def _eval_only(done: Sequence["Done"]) -> bool:

@@ -36,7 +36,7 @@ _OTHERS = tuple(
     if "text" in getattr(reader, "kinds", ("text",)) and not reader.format.endswith("_csv")
 )
 _NUMBER_KEY = re.compile(r'"([^"\\]{1,200})"\s*:\s*(?:-?\d|NaN)')
-_TELLING = re.compile(r"loss|reward|lr$|learning_rate|grad|kl|entropy|tokens|acc|score|nll|perplexity|mfu")
+TELLING = re.compile(r"loss|reward|lr$|learning_rate|grad|kl|entropy|tokens|acc|score|nll|perplexity|mfu")
 _COUNTERS = (*ANY_COUNTERS, "_step", "training_step", "rollout/step")
 _STAMPS = ("_timestamp", "timestamp", "time", "ts", "wall_time")
 _ELAPSED = ("_runtime", "elapsed_s", "elapsed_seconds", "elapsed")
@@ -58,7 +58,7 @@ class FlatJsonlReader:
         numeric = found - set(_COUNTERS) - set(_STAMPS) - {"epoch"}
         if any(reader.sniff(source).confidence >= KNOWN_FROM for reader in _OTHERS):
             return Sniff(0.1, "a reader of one trainer or tracker knows this file")
-        if counter is None or not numeric or not any(_TELLING.search(key) for key in numeric):
+        if counter is None or not numeric or not any(TELLING.search(key) for key in numeric):
             return Sniff(0.0, "no step counter with metrics of a training")
         if len(re.findall(rf'"{re.escape(counter)}"\s*:', head)) < 2 and "\n" not in head.strip():
             return Sniff(0.3, f"one object with {counter!r}")

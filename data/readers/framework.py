@@ -3,11 +3,12 @@
 from collections.abc import Iterable
 from functools import cache
 
-from data.readers.keymap import find_rule, load_keymap
+from data.readers.keymap import find_rule, load_keymap, plain_key, rules_for
 from data.readers.verl import verl_share
 
 NEEDED = 1.0
-_LOOSE = 0.3
+_LOOSE, _PATTERN, _GROUP = 0.3, 0.4, 0.5
+_GROUPS = frozenset({"eval", "train", "time", "reward", "rollout", "progress", "validation"})
 _LONG = 16
 _COMMON = frozenset(
     {"step", "_step", "_runtime", "_timestamp", "time", "timestamp", "epoch", "global_step",
@@ -25,8 +26,8 @@ def frameworks() -> tuple[str, ...]:
 def framework_of(keys: Iterable[str]) -> tuple[str | None, float]:
     """The framework whose keys these most likely are and the share (0..1) of keys that it knows.
 
-    A key counts 1 divided by the frameworks that know it, a plain word (`reward`) less; below `NEEDED` in
-    all nobody can say, and the answer is (None, 0).
+    A key counts 1 divided by the frameworks that know it; plain words (`reward`), common groups (`eval/…`)
+    and keys that only fit a pattern count less. Below `NEEDED` in all nobody can say: (None, 0).
     """
     names = [key for key in dict.fromkeys(keys) if key not in _COMMON]
     scores: dict[str, float] = {}
@@ -34,11 +35,11 @@ def framework_of(keys: Iterable[str]) -> tuple[str | None, float]:
     for key in names:
         known = _known_by(key)
         for name in known:
-            scores[name] = scores.get(name, 0.0) + _weight(key) / len(known)
+            scores[name] = scores.get(name, 0.0) + _weight(name, key) / len(known)
             hits[name] = hits.get(name, 0) + 1
     best = max(scores, key=lambda name: scores[name], default=None)
     if best is None or scores[best] < NEEDED:
-        share = verl_share(names)
+        share = verl_share([key for key in names if not set(_known_by(key)) - {"verl"}])
         return ("verl", share) if share > 0 else (None, 0.0)
     if best == "verl":
         return best, max(verl_share(names), hits[best] / len(names))
@@ -50,5 +51,12 @@ def _known_by(key: str) -> tuple[str, ...]:
     return tuple(name for name in frameworks() if find_rule(name, key) is not None)
 
 
-def _weight(key: str) -> float:
-    return 1.0 if "/" in key or " " in key or len(key) >= _LONG else _LOOSE
+@cache
+def _weight(framework: str, key: str) -> float:
+    plain = plain_key(framework, key)
+    exact = rules_for(framework)
+    if key not in exact and plain not in exact:
+        return _PATTERN
+    if plain.partition("/")[0] in _GROUPS and "/" in plain:
+        return _GROUP
+    return 1.0 if "/" in plain or " " in plain or len(plain) >= _LONG else _LOOSE

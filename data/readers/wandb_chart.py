@@ -12,7 +12,11 @@ from data.csvio import CsvRows, no_rows, read_layout, split_line
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
-from data.readers.verl import Context, Tables, add_step, detect_mode, key_use, settle_score_kinds, verl_share
+from data.readers.flat_attempts import FlatAttempt, Step
+from data.readers.flat_facts import comparable
+from data.readers.flat_map import SFT, Mapping, add_attempt, mode_of
+from data.readers.framework import framework_of
+from data.readers.verl import Tables, settle_score_kinds
 from data.readers.verl_facts import eval_facts, step_facts
 from data.readers.wandb_header import judge_header, parse_header
 from data.readers.wandb_points import Chart, Points
@@ -65,7 +69,7 @@ class WandbChartReader:
         chart.set_aside = counts.set_aside + chart.set_aside
         batch = _batch(self.format, chart)
         batch.records = counts.records
-        batch.facts = source_facts(source) | _facts(chart, batch)
+        batch.facts = source_facts(source) | _facts(chart, batch) | batch.facts
         for name in ("header_repeated", "partial_last_line", "ragged_rows"):
             batch.facts[name] = getattr(counts, name)
         batch.facts["columns"] = layout.columns
@@ -77,33 +81,36 @@ class WandbChartReader:
 def _batch(format_name: str, chart: Chart) -> Batch:
     header = chart.header
     keys = list(dict.fromkeys(series.key for series in header.series))
-    mode = detect_mode(keys)
+    framework = framework_of(keys)[0]
+    mode = mode_of(framework, keys)
     tables = Tables()
-    for run in header.runs:
-        _add_run(tables, chart, Context(run, SOURCE, mode))
+    mappings = [_add_run(tables, chart, Mapping(run, SOURCE, framework, mode, keys)) for run in header.runs]
     settle_score_kinds(tables)
     batch = Batch(format_name, names_runs=True, stored=chart.stored, ignored=chart.ignored)
     batch.set_aside = chart.set_aside + tables.set_aside
     batch.tables = tables.frames()
-    framework = "verl" if verl_share(keys) > 0 else None
     # A chart shows a few keys: none of them being asynchronous does not make a run synchronous.
-    known_mode = mode if framework and mode != "sync" else None
-    batch.tables["runs"] = pd.DataFrame({"run": header.runs, "framework": framework, "mode": known_mode})
+    known_mode = mode if mode != "sync" else None
+    name = framework.removesuffix(SFT) if framework else None
+    batch.tables["runs"] = pd.DataFrame({"run": header.runs, "framework": name, "mode": known_mode})
     batch.tables["attempts"] = _attempts(chart, batch.tables.get("steps"))
     batch.tables |= _raw(chart)
-    batch.mapped, batch.unmapped = key_use(keys, mode)
+    batch.mapped, batch.unmapped = mappings[0].key_use()
     batch.unmapped += header.other
+    if len(mappings) == 1 and "tok_total" in mappings[0].counters.last:
+        batch.facts["tokens_total"] = mappings[0].counters.last["tok_total"]
     return batch
 
 
-def _add_run(tables: Tables, chart: Chart, context: Context) -> None:
-    elapsed = chart.elapsed.get(context.run, {})
-    stamps = chart.stamps.get(context.run, {})
-    for step, record in sorted(chart.records.get(context.run, {}).items()):
-        before = len(tables.steps)
-        add_step(tables, context, 1, record, elapsed.get(step))
-        for row in tables.steps[before:]:
-            row["ts"] = _utc(stamps[step]) if step in stamps else None
+def _add_run(tables: Tables, chart: Chart, mapping: Mapping) -> Mapping:
+    elapsed = chart.elapsed.get(mapping.run, {})
+    stamps = chart.stamps.get(mapping.run, {})
+    attempt = FlatAttempt(1)
+    for step, record in sorted(chart.records.get(mapping.run, {}).items()):
+        ts = _utc(stamps[step]) if step in stamps else None
+        attempt.by_step[step] = Step(step, record.line, record.values, ts, elapsed.get(step))
+    add_attempt(tables, mapping, attempt, None)
+    return mapping
 
 
 def _utc(epoch_s: float) -> datetime:
@@ -201,7 +208,7 @@ def _facts(chart: Chart, batch: Batch) -> dict[str, object]:
         facts["span_s"] = max(chart.all_stamps) - min(chart.all_stamps)
     steps = batch.tables.get("steps", pd.DataFrame())
     if len(steps):
-        found = step_facts(steps, batch.tables.get("step_phases", pd.DataFrame()))
+        found = step_facts(comparable(steps), batch.tables.get("step_phases", pd.DataFrame()))
         facts |= {k: v for k, v in found.items() if len(runs) == 1 or k not in _ONE_RUN_FACTS}
     facts |= eval_facts(batch.tables.get("evals", pd.DataFrame()), runs)
     for run, by_step in chart.records.items():

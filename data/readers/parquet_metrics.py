@@ -1,0 +1,125 @@
+"""Parquet of training metrics: a W&B run history, or any table with a step column."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from data.errors import UnreadableFileError
+from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
+from data.readers.flat import FlatFile
+from data.readers.flat_jsonl import TELLING
+from data.readers.flat_rows import ANY_COUNTERS
+from data.readers.framework import framework_of
+from data.readers.wandb_history import judge_history
+from data.readers.wandb_rows import History, history_batch
+
+WANDB_SOURCE = "wandb_history"
+FLAT_SOURCE = "flat_metrics"
+_BATCH_ROWS = 10_000
+_COUNTERS = (*ANY_COUNTERS, "_step", "rollout/step")
+
+
+class _ParquetReader:
+    """Reads all rows of a Parquet file as records of raw keys."""
+
+    kinds = ("parquet",)
+    format = ""
+    source_name = ""
+
+    def read(
+        self,
+        source: Source,
+        choices: Choices,
+        scratch: Path,  # noqa: ARG002
+        progress: Progress = no_progress,
+    ) -> Batch:
+        """Read all rows; raises UnreadableFileError for a damaged file or one without numbers."""
+        history = History()
+        own = choices.run or Path(source.name).stem or "run"
+        table = _open(source)
+        columns = _names(table.schema_arrow)
+        for number, record in enumerate(_records(table, source, progress), start=1):
+            history.take(number, record, own)
+        file = FlatFile(self.format, self.source_name, history.records)
+        file.facts["columns"] = len(columns)
+        if not history.records:
+            raise UnreadableFileError(
+                "The Parquet file has columns and no rows", source.name, "Export it again with its rows."
+            )
+        return history_batch(file, history, source, choices)
+
+
+class WandbHistoryParquetReader(_ParquetReader):
+    """Parquet of `run.scan_history()` or of W&B's history artifact."""
+
+    format = "wandb_history_parquet"
+    title = "W&B run history (Parquet)"
+    source_name = WANDB_SOURCE
+
+    def sniff(self, source: Source) -> Sniff:
+        """Judge the column names in the footer."""
+        names = _footer(source)
+        return Sniff(*judge_history(names)) if names else Sniff(0.0, "no readable Parquet footer")
+
+
+class FlatParquetReader(_ParquetReader):
+    """Parquet of someone's own training log: a step column and numbers."""
+
+    format = "flat_metrics_parquet"
+    title = "training metrics (Parquet with a step column)"
+    source_name = FLAT_SOURCE
+
+    def sniff(self, source: Source) -> Sniff:
+        """A step column beside columns with training words."""
+        names = _footer(source)
+        if not names or judge_history(names)[0] >= 0.5:
+            return Sniff(0.0, "no step column of its own")
+        counter = next((name for name in _COUNTERS if name in names), None)
+        if counter is None or not any(TELLING.search(name) for name in names if name != counter):
+            return Sniff(0.0, "no step column with training metrics")
+        framework = framework_of(names)[0]
+        if framework:
+            return Sniff(0.85, f"a column {counter!r} and keys of {framework}")
+        return Sniff(0.55, f"a column {counter!r} and metrics of no known framework")
+
+
+def _open(source: Source) -> pq.ParquetFile:
+    try:
+        return pq.ParquetFile(source.path)
+    except (pa.ArrowException, OSError, ValueError) as problem:
+        raise UnreadableFileError(
+            f"The Parquet file cannot be opened: {problem}", source.name, "Write or download it again."
+        ) from problem
+
+
+def _names(schema: pa.Schema) -> tuple[str, ...]:
+    return tuple(name for name in schema.names if name != "__index_level_0__")
+
+
+def _footer(source: Source) -> tuple[str, ...]:
+    """Column names; empty when the footer is damaged, which `read` reports."""
+    try:
+        return _names(_open(source).schema_arrow)
+    except UnreadableFileError:
+        return ()
+
+
+def _records(table: pq.ParquetFile, source: Source, progress: Progress) -> Iterator[dict[str, object]]:
+    done, total = 0, table.metadata.num_rows
+    columns = list(_names(table.schema_arrow))
+    try:
+        for batch in table.iter_batches(batch_size=_BATCH_ROWS, columns=columns):
+            yield from batch.to_pylist()
+            done += batch.num_rows
+            progress("read", done, total)
+    except (pa.ArrowException, OSError, ValueError) as problem:
+        raise UnreadableFileError(
+            f"The Parquet file is damaged after row {done}: {problem}",
+            source.name,
+            "Write or download it again.",
+        ) from problem
+
+
+READERS = (WandbHistoryParquetReader(), FlatParquetReader())
