@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from data.errors import UnreadableFileError
 from data.readers.base import Batch, Choices, SetAside, Source
-from data.readers.console_text import ErrorWatch, LineClock, fill_values, read_dict
+from data.readers.console_text import ErrorWatch, LineClock, fill_values, read_dict, seconds_between
 from data.readers.flat import FlatFile, FlatRun, Row, make_batch
 from data.readers.verl_batch import run_name
 
@@ -39,19 +39,18 @@ class ConsoleLog:
     def add(self, row: Row, moment: datetime | None = None) -> None:
         """Keep one record with the stamp it was printed at; what failed before it did not end the run."""
         self.rows.append(row)
-        self._stamps.append((moment, self.clock.since_record))
-        self.clock.since_record = None
+        self._stamps.append((moment, self.clock.start_of(moment)))
         self.watch.record()
 
     def place_rows(self) -> None:
         """Give rows the time of their stamps: UTC where a zone allows it, and seconds since their start.
 
-        The start is the first stamp of the log; after a restart the first stamp behind the record before.
+        The start is the first stamp of the log; after a restart see `LineClock.start_of`.
         """
         zero, last = self.clock.first, -1
-        for row, (moment, since) in zip(self.rows, self._stamps, strict=True):
+        for row, (moment, start) in zip(self.rows, self._stamps, strict=True):
             if row.step is not None and row.step < last:
-                zero = since or moment
+                zero = start or moment
             last = row.step if row.step is not None else last
             row.ts = self.clock.utc(moment)
             row.elapsed_s = seconds_between(zero, moment)
@@ -106,6 +105,8 @@ def batch_of(
     )
     run.run = run_name(choices, source)
     run.rows = log.rows
+    if run.elapsed_basis is None and log.clock.first is not None:
+        run.elapsed_basis = "clock"
     if run.status == "unknown":
         run.status = _status(log)
     batch = make_batch(file, [run], source)
@@ -146,13 +147,6 @@ def read_record(
         return None
     log.set_aside += cells
     return values
-
-
-def seconds_between(start: datetime | None, end: datetime | None) -> float | None:
-    """Seconds from one stamp to another, both as printed; None where one is missing."""
-    if start is None or end is None:
-        return None
-    return (end.replace(tzinfo=None) - start.replace(tzinfo=None)).total_seconds()
 
 
 def coverage_warning(rows: Sequence[Row], key: str, left_out: str) -> str | None:

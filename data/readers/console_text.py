@@ -132,19 +132,29 @@ def clock_seconds(text: str) -> float:
     return float(seconds)
 
 
+def seconds_between(start: datetime | None, end: datetime | None) -> float | None:
+    """Seconds from one stamp to another, both as printed; None where one is missing."""
+    if start is None or end is None:
+        return None
+    return (end.replace(tzinfo=None) - start.replace(tzinfo=None)).total_seconds()
+
+
 @dataclass
 class LineClock:
     """Stamps that a logger prints in front of its messages, placed in time where a zone allows it.
 
-    `first`, `last`: stamps as printed; `since_record`: the first one after the record that was read last;
-    `dated`: the stamps name a year, else they give durations only.
+    `first`, `last`: stamps as printed; `dated`: they name a year, else they give durations only.
     """
 
     timezone: str | None
     dated: bool = True
     first: datetime | None = None
     last: datetime | None = None
-    since_record: datetime | None = None
+    _after_record: datetime | None = None
+    _after_pause: datetime | None = None
+    _pause_s: float = 0.0
+    _record_at: datetime | None = None
+    _longest_s: float = 0.0
     _log: LogClock = field(init=False)
 
     def __post_init__(self) -> None:
@@ -164,8 +174,26 @@ class LineClock:
     def see(self, moment: datetime) -> None:
         """Take note of a stamp that was read elsewhere."""
         self.first = self.first or moment
-        self.since_record = self.since_record or moment
+        self._after_record = self._after_record or moment
+        pause_s = seconds_between(self.last, moment) or 0.0
+        if pause_s > self._pause_s:
+            self._pause_s, self._after_pause = pause_s, moment
         self.last = moment
+
+    def start_of(self, moment: datetime | None) -> datetime | None:
+        """When an attempt began whose first record was just read; to be asked once for every record.
+
+        The first stamp behind the record before; after a pause longer than any step, the stamp behind it.
+        """
+        paused = self._record_at is not None and self._pause_s > self._longest_s > 0
+        start = self._after_pause if paused else self._after_record
+        step_s = seconds_between(self._record_at, moment)
+        if step_s is not None and not paused:
+            self._longest_s = max(self._longest_s, step_s)
+        self._record_at = moment or self._record_at
+        self._after_record = self._after_pause = None
+        self._pause_s = 0.0
+        return start
 
     def utc(self, moment: datetime | None) -> datetime | None:
         """UTC without tzinfo; None without a zone."""

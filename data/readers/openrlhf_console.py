@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
-from data.readers.console_batch import ConsoleLog, batch_of, coverage_warning, read_record, seconds_between
-from data.readers.console_text import LineClock
+from data.readers.console_batch import ConsoleLog, batch_of, coverage_warning, read_record
+from data.readers.console_text import LineClock, seconds_between
 from data.readers.flat import FlatRun, Row
 from data.readers.log_clock import parse_moment
 from data.readers.verl_console import numbered_lines

@@ -6,8 +6,8 @@ from datetime import datetime
 from pathlib import Path
 
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
-from data.readers.console_batch import ConsoleLog, batch_of, coverage_warning, read_record, seconds_between
-from data.readers.console_text import LineClock
+from data.readers.console_batch import ConsoleLog, batch_of, coverage_warning, read_record
+from data.readers.console_text import LineClock, seconds_between
 from data.readers.flat import FlatRun, Row
 from data.readers.verl_attempts import DUPLICATE
 from data.readers.verl_console import numbered_lines
@@ -24,6 +24,7 @@ _TELLING = re.compile(
     r"|train/(?:pg_loss|train_rollout_logprob_abs_diff|ppo_kl))'"
 )
 _STEP_TIME = "perf/step_time"
+_SAME_MOMENT_S = 5.0
 _TRAINER = "perf trainer"
 _LEFT_OUT = "weight sync, offloading and saving"
 
@@ -34,7 +35,7 @@ class _Record:
     row: Row
     moment: datetime | None
     stream: str
-    since: datetime | None = None
+    start: datetime | None = None
     segment: int = 0
 
 
@@ -50,7 +51,8 @@ class _Streams:
         before = self.last.get(record.stream)
         if before is not None:
             old, new = _number(before.row), _number(record.row)
-            if new == old and _same(before.row.values, record.row.values):
+            near = abs(seconds_between(before.moment, record.moment) or 0.0) <= _SAME_MOMENT_S
+            if new == old and near and _same(before.row.values, record.row.values):
                 return False
             if new <= old:
                 self.segment += 1
@@ -103,7 +105,7 @@ class SlimeConsoleReader:
                 if record is None:
                     continue
                 log.watch.record()
-                record.since, log.clock.since_record = log.clock.since_record, None
+                record.start = log.clock.start_of(record.moment)
                 if streams.take(record):
                     records.append(record)
                 else:
@@ -144,7 +146,7 @@ def _settle(log: ConsoleLog, records: list[_Record]) -> None:
     starts: dict[int, datetime] = {} if log.clock.first is None else {0: log.clock.first}
     for record in records:
         if record.moment is not None:
-            starts.setdefault(record.segment, record.since or record.moment)
+            starts.setdefault(record.segment, record.start or record.moment)
     records.sort(key=lambda r: (r.segment, -1 if r.row.step is None else r.row.step, r.row.line))
     seen: dict[tuple[int, int, str], float] = {}
     for record in records:
