@@ -2,6 +2,7 @@
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pandas as pd
@@ -23,10 +24,10 @@ CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"
 HEAD = "timestamp, index, uuid, utilization.gpu [%], memory.used [MiB], power.draw [W]"
 
 
-def read(text: str | bytes, folder: Path, name: str = "smi.csv", **choices: str) -> Batch:
+def read(text: str | bytes, folder: Path, name: str = "smi.csv", **choices: Any) -> Batch:
     data = text.encode() if isinstance(text, str) else text
     source = spool_bytes(data, name, folder)
-    return NvidiaSmiReader().read(source, Choices(**choices), folder)  # type: ignore[arg-type]
+    return NvidiaSmiReader().read(source, Choices(**choices), folder)
 
 
 def samples(batch: Batch) -> pd.DataFrame:
@@ -267,6 +268,73 @@ def test_no_time_column_gives_means_but_no_samples(tmp_path: Path) -> None:
 def test_sniff(tmp_path: Path, head: str, low: float, high: float) -> None:
     sniff = NvidiaSmiReader().sniff(spool_bytes(f"{head}\n1,2,3\n".encode(), "any.txt", tmp_path))
     assert low <= sniff.confidence <= high and sniff.why
+
+
+def test_without_a_header_a_person_names_the_columns(tmp_path: Path) -> None:
+    rows = "2026/01/01 00:00:00.000, 0, 34 %, 100 MiB\n2026/01/01 00:00:01.000, 0, 50 %, [N/A]\n"
+    with pytest.raises(UnreadableFileError, match="No header"):
+        read(rows, tmp_path)
+    theirs = {"1": "timestamp", "2": "index", "3": "utilization.gpu [%]", "4": "memory.used [MiB]"}
+    ours = {"1": "ts", "2": "gpu_index", "3": "gpu_util [%]", "4": "mem_bytes [MiB]"}
+    for columns in (theirs, ours):
+        batch = read(rows, tmp_path, columns=columns)
+        assert list(samples(batch)["gpu_util"]) == [0.34, 0.5]
+        assert batch.facts["memory_peak_bytes"] == 100 * 2**20
+        assert (batch.records, batch.facts["missing_cells"]) == (2, 1)
+
+
+def test_a_renamed_and_an_ignored_column(tmp_path: Path) -> None:
+    head = "timestamp, index, utilization.gpu [%], power.draw [W], my watts"
+    text = log("2026/01/01 00:00:00, 0, 34, 70, 90", head=head)
+    batch = read(text, tmp_path, columns={"my watts": "power_w [W]", "utilization.gpu [%]": "ignore"})
+    assert samples(batch)["power_w"][0] == 90
+    assert batch.facts["util_mean_by_row[gpu_util]"] is None
+    assert "utilization.gpu [%]" in batch.unmapped
+
+
+def test_a_list_of_processes_is_refused_with_words(tmp_path: Path) -> None:
+    text = (
+        "timestamp, gpu_bus_id, pid, process_name, used_gpu_memory [MiB], power.draw [W]\na, b, 1, c, 2, 3\n"
+    )
+    with pytest.raises(UnreadableFileError, match="list of processes"):
+        read(text, tmp_path)
+
+
+def test_mig_mode_is_not_measured(tmp_path: Path) -> None:
+    head = "timestamp, index, mig.mode.current, utilization.gpu [%], power.draw [W]"
+    rows = ["2026/01/01 00:00:00, 0, Enabled, 0 %, 90 W", "2026/01/01 00:00:00, 1, Disabled, 40 %, 90 W"]
+    batch = read(log(*rows, head=head), tmp_path)
+    assert samples(batch)["gpu_util"].isna().tolist() == [True, False]
+    assert batch.facts["util_mean_by_row[gpu_util]"] == 0.4
+    assert batch.facts["missing_cells[utilization.gpu [%]]"] == 1
+    assert any("MIG is on" in text for text in batch.warnings)
+
+
+def test_ticks_of_eight_gpus_with_jitter(tmp_path: Path) -> None:
+    rows = [
+        f"2026/01/01 00:00:{second:02d}.{100 + 23 * gpu:03d}, {gpu}, GPU-{gpu}, {gpu} %, 1 MiB, 1 W"
+        for second in range(4)
+        for gpu in range(8)
+    ]
+    batch = read(log(*rows), tmp_path)
+    assert (batch.facts["gap_median_s"], batch.facts["gap_max_s"]) == (1, 1)
+    assert batch.facts["gpu_hours"] == pytest.approx(8 * 3 / 3600)
+    assert batch.facts["util_mean_by_time[gpu_util]"] == pytest.approx(0.035)
+
+
+@pytest.mark.parametrize("header", ["clocks.current.sm [MHz]", "clocks.sm [MHz]"])
+def test_clock_aliases(tmp_path: Path, header: str) -> None:
+    batch = read(
+        log("2026/01/01 00:00:00, 5 %, 1980 MHz", head=f"timestamp, utilization.gpu [%], {header}"), tmp_path
+    )
+    assert samples(batch)["sm_clock_mhz"][0] == 1980
+
+
+def test_the_host_names_the_gpus(tmp_path: Path) -> None:
+    text = log("2026/01/01 00:00:00, 3, 5 %", head="timestamp, index, utilization.gpu [%]")
+    assert read(text, tmp_path, name="node-12.csv").tables["gpus"]["gpu_id"].tolist() == ["node-12:3"]
+    gpus = read(text, tmp_path, host="a1").tables["gpus"].to_dict("records")[0]
+    assert (gpus["gpu_id"], gpus["host"]) == ("a1:3", "a1")
 
 
 ODD = st.sampled_from(
