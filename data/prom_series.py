@@ -50,7 +50,7 @@ def series_of(name: str | None, labels: Mapping[str, str], shown: str, choices: 
     measured = chosen_metric(choices, name or shown) or metric(name)
     where = place(labels)
     gpu = where.gpu
-    if gpu is None and not where.names_host_only and not set(labels) - _HOSTLESS:
+    if measured and gpu is None and not where.names_host_only and not set(labels) - _HOSTLESS:
         gpu = GpuIdentity(0, 0)
     return Series(shown, measured, gpu, mig=where.mig)
 

@@ -153,16 +153,10 @@ class _Answers:
                 return None
             try:
                 value, end = decoder.raw_decode(self._buffer, self._at)
-            except (json.JSONDecodeError, RecursionError) as error:
+            except (json.JSONDecodeError, RecursionError):
                 if self._more():
                     continue
-                self.cut = True
-                self._at = len(self._buffer)
-                if isinstance(error, RecursionError):
-                    raise UnreadableFileError(
-                        "The JSON is nested too deeply", "", "Export it again."
-                    ) from error
-                return None
+                return self._skip_broken()
             line = self.line + self._buffer.count("\n", 0, self._at)
             self._at = end
             return line, value if isinstance(value, dict) else {}
@@ -172,8 +166,8 @@ class _Answers:
         line = self.line + self._buffer.count("\n", 0, self._at)
         following = _METRIC.search(self._buffer, self._at + 1)
         self.cut = following is None
-        self._at = following.start() if following else len(self._buffer)
-        return None if following is None else (line, {})
+        start, self._at = self._at, following.start() if following else len(self._buffer)
+        return None if following is None else (line, {"": self._buffer[start : start + TEXT_LIMIT]})
 
 
 def _read_answers(source: Source, work: _Series, progress: Progress) -> None:
