@@ -10,7 +10,9 @@ import pandas as pd
 from data.readers.base import Batch, Proposal, SetAside, Source
 from data.readers.flat_attempts import DUPLICATE, FlatAttempt, Row, split
 from data.readers.flat_facts import flat_facts, flat_proposals, flat_warnings
-from data.readers.flat_map import SFT, Mapping, add_attempt, algorithm_of, length_rows, mode_of, raw_rows
+from data.readers.flat_frames import length_rows, raw_rows
+from data.readers.flat_map import SFT, Mapping, add_attempt
+from data.readers.flat_modes import algorithm_of, measured_mode, mode_of
 from data.readers.framework import framework_of
 from data.readers.verl import Tables, settle_score_kinds
 
@@ -109,7 +111,7 @@ def _run(run: FlatRun, file: FlatFile, tables: Tables, ignored: Counter[str]) ->
         framework += SFT
     if framework and framework.endswith(SFT):
         run.algorithm = "sft"
-    run.mode = run.mode or mode_of(framework, keys)
+    run.mode = run.mode or mode_of(framework, keys) or measured_mode(framework, run.rows)
     run.algorithm = run.algorithm or algorithm_of(framework, keys)
     mapping = Mapping(run.run, file.source_name, framework, run.mode, keys, run.pool, run.whole)
     attempts, repeated = split(run.rows, mapping.once, mapping.training, mapping.per_call)

@@ -189,6 +189,8 @@ def _of_run(one: "Done", batch: Batch) -> list[str]:
     out += _counter_warnings(one)
     if one.run.algorithm == "sft":
         out.append("A supervised run, not reinforcement learning: it has no rollouts and no rewards.")
+    if one.framework == "openrlhf" and one.run.mode == "sync":
+        out.append("step_total of OpenRLHF is the sum of its timers: what lies between them is not in it.")
     if mapping.ratios and "" not in mapping.ratios and "train_gpus_" in mapping.ratios:
         out.append("The rates count trainer GPUs only: GPUs that generate rollouts come on top.")
     if mapping.outside_s:

@@ -1,20 +1,17 @@
 """Raw keys of any framework -> rows of steps, phases, evals and raw metrics, by the key map."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from statistics import median
 
-import numpy as np
-import pandas as pd
-
 from data.readers.base import SetAside
 from data.readers.flat_attempts import FlatAttempt, Step
 from data.readers.flat_counters import Counters
 from data.readers.keymap import EvalKey, KeyRule, find_rule, load_keymap, score_key
-from data.readers.verl import GIB, Tables, combine, detect_mode, eval_row, known_checkpoint, split_tokens
+from data.readers.verl import GIB, Tables, combine, eval_row, known_checkpoint, split_tokens
 
 SFT = "-sft"
 OUTSIDE = "outside_step"
@@ -34,39 +31,7 @@ _AMOUNTS = frozenset(
     }
 )
 _POSITIVE = ("s", "tokens", "GiB", "rollouts", "rollouts/s", "tokens/s", "tokens/s/GPU", "groups")
-_ASYNC = {
-    "nemo-rl": ("timing/train/exposed_generation", "exposed_generation"),
-    "skyrl": ("timing/wait_for_generation_buffer", "async/staleness_mean"),
-    "trl": ("weight_sync_time_s", "train/weight_sync_time_s", "rollout/inflight", "train/rollout/inflight"),
-}
-_SYNC = {
-    "nemo-rl": ("timing/train/generation", "generation"),
-    "skyrl": ("timing/generate",),
-    "trl": ("num_tokens", "train/num_tokens", "step_time", "train/step_time"),
-}
-_ALWAYS_ASYNC = ("prime-rl", "areal", "open-instruct")
 _POOLS = {"trainer": "train", "orchestrator": "rollout"}
-
-
-def mode_of(framework: str | None, keys: Iterable[str]) -> str | None:
-    """`runs.mode` as far as the keys tell it."""
-    names = set(keys)
-    if framework == "verl":
-        return detect_mode(names)
-    if framework in _ALWAYS_ASYNC or names & set(_ASYNC.get(framework or "", ())):
-        return "async"
-    return "sync" if names & set(_SYNC.get(framework or "", ())) else None
-
-
-def algorithm_of(framework: str | None, keys: Iterable[str]) -> str | None:
-    """`runs.algorithm` where the keys leave no doubt: preferences are DPO, a loss without any reward SFT."""
-    names = [key.removeprefix("train/") for key in keys]
-    if any(name.startswith("rewards/margins") for name in names):
-        return "dpo"
-    rewarded = any(word in name for name in names for word in ("reward", "rollout", "completion", "episode"))
-    if framework == "trl" and not rewarded and any(name.endswith("loss") for name in names):
-        return "sft"
-    return None
 
 
 @dataclass
@@ -337,42 +302,3 @@ def _add_seconds(
         own = sum(float(str(row["seconds"])) for row in phases if row["kind"] != "busy")
     if own is not None:
         mapping.seconds[attempt] = mapping.seconds.get(attempt, 0.0) + own
-
-
-def length_rows(runs: Iterable[tuple[str, Sequence[FlatAttempt]]]) -> pd.DataFrame | None:
-    """`length_hist` rows of the logged histograms of response lengths."""
-    rows = [
-        {
-            "run": run,
-            "attempt": attempt.number,
-            "step": step.step,
-            "bucket_low": low,
-            "bucket_high": high,
-            "n": count,
-        }
-        for run, attempts in runs
-        for attempt in attempts
-        for step in attempt.by_step.values()
-        for low, high, count in step.lengths
-    ]
-    return pd.DataFrame(rows) if rows else None
-
-
-def raw_rows(run: str, attempts: Sequence[FlatAttempt]) -> pd.DataFrame | None:
-    """`metric_raw` rows of all records; x = step, or the record's own axis where it has no step."""
-    parts: dict[str, list[object]] = {n: [] for n in ("attempt", "step", "x_name", "x", "key", "value")}
-    for attempt in attempts:
-        for row in attempt.rows:
-            kept = [(k, v) for k, v in row.values.items() if v == v]
-            on_step = row.step is not None
-            parts["attempt"] += [attempt.number] * len(kept)
-            parts["step"] += [row.step] * len(kept)
-            parts["x_name"] += ["step" if on_step else row.x_name] * len(kept)
-            parts["x"] += [row.step if on_step else (row.x if row.x is not None else row.line)] * len(kept)
-            parts["key"] += [k for k, _ in kept]
-            parts["value"] += [v for _, v in kept]
-    if not parts["key"]:
-        return None
-    frame = pd.DataFrame(parts).assign(run=run)
-    frame["step"] = frame["step"].astype("Int64")
-    return frame.astype({"attempt": np.int32, "x": np.float64, "value": np.float64})

@@ -14,7 +14,8 @@ from data.facts_base import source_facts
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 from data.readers.flat_attempts import FlatAttempt, Step
 from data.readers.flat_facts import comparable
-from data.readers.flat_map import SFT, Mapping, add_attempt, mode_of
+from data.readers.flat_map import SFT, Mapping, add_attempt
+from data.readers.flat_modes import mode_of
 from data.readers.framework import framework_of
 from data.readers.verl import Tables, settle_score_kinds
 from data.readers.verl_facts import eval_facts, step_facts

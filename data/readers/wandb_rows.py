@@ -5,6 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TypeGuard
 
 from data.errors import UnreadableFileError
@@ -49,13 +50,15 @@ class History:
         for key, value in record.items():
             if key in RUN_COLUMNS and isinstance(value, str) and value.strip() and not _is_number(value):
                 run, self.named = value.strip(), True
+            elif isinstance(value, datetime):
+                row.ts = _utc(value) or row.ts
             elif key not in INDEX_COLUMNS:
                 self._cell(row, key, value)
         log_step = row.values.pop(LOG_COUNTER, math.nan)
         row.x = None if math.isnan(log_step) else log_step
         elapsed, stamp = (row.values.pop(key, math.nan) for key in CLOCKS)
         row.elapsed_s = None if math.isnan(elapsed) else elapsed
-        row.ts = None if math.isnan(stamp) else epoch_of(epoch_seconds(stamp))
+        row.ts = row.ts if math.isnan(stamp) else epoch_of(epoch_seconds(stamp))
         if not row.lengths and not any(value == value for value in row.values.values()):
             self.ignored[EMPTY] += 1
             return
@@ -101,6 +104,11 @@ class History:
             row.lengths = buckets
         else:
             self.texts[key] += 1
+
+
+def _utc(at: datetime) -> datetime | None:
+    """UTC without zone; a time whose zone nobody states is no instant."""
+    return None if at.tzinfo is None else at.astimezone(UTC).replace(tzinfo=None)
 
 
 def _is_number(text: str) -> bool:
