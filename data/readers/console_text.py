@@ -13,7 +13,7 @@ from data.readers.verl_attempts import exception_text
 from data.readers.verl_lines import number
 from data.timezones import zone_of
 
-_TOKEN = re.compile(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|[{}\[\](),:]")
+_TOKEN = re.compile(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|[{}\[\](),:'\"]")
 _DEEPEST = 8
 _STAMP = re.compile(
     r"(?<!\d)(\d{4})-?(\d\d)-?(\d\d)[T -](\d\d:\d\d:\d\d)(?:[.,](\d{1,6}))?(Z|[+-]\d\d:?\d\d(?![\d:]))?"
@@ -38,6 +38,8 @@ def read_dict(text: str, start: int = 0) -> DictText | None:
     items: list[tuple[str, str]] = []
     for match in _TOKEN.finditer(text, start):
         mark = match[0]
+        if mark in "'\"":
+            return None
         if mark in "{[(":
             depth += 1
         elif mark == ":" and depth == 1 and colon < 0:

@@ -71,7 +71,7 @@ class _YearlessClock:
     """`INFO 08-13 12:00:00` as time in some year; a step back of months is the turn of the year."""
 
     clock: LineClock
-    _years: int = 0
+    _days: int = 0
 
     def feed(self, text: str) -> datetime | None:
         """The stamp at the front of a line; None when there is none."""
@@ -81,10 +81,11 @@ class _YearlessClock:
         moment = parse_moment(f"{_LEAP_YEAR}-{match[1]}T{match[2]}")
         if moment is None:
             return None
-        moment += timedelta(days=365 * self._years)
+        moment += timedelta(days=self._days)
         if self.clock.last is not None and self.clock.last - moment > timedelta(days=180):
-            self._years += 1
-            moment += timedelta(days=365)
+            year = 365 if self._days else 366
+            self._days += year
+            moment += timedelta(days=year)
         self.clock.see(moment)
         return moment
 
