@@ -12,12 +12,13 @@ from data.readers.gpu_csv import GpuIdentity
 NODE_ONLY = "a value of a whole node, no GPU is named"
 _SELECTOR = re.compile(r"^(?P<name>[A-Za-z_:][\w:]*)?\s*\{(?P<labels>.*)\}$", re.DOTALL)
 _UUID = re.compile(r"\bGPU-[0-9A-Fa-f][0-9A-Fa-f-]{7,}\b")
-_NUMBERED = re.compile(r"(?i)(?<![a-z0-9])(?:gpu|nvidia|card|device)\s*[_:#=-]?\s*(\d{1,3})(?![\w.])")
+_NUMBERED = re.compile(r"(?i)(?<![a-z0-9])(?:gpu|nvidia|card|device)\s*[_:#=.-]?\s*(\d{1,3})(?![\w.])")
 _HOST_INDEX = re.compile(r"^(\S*?[A-Za-z.]\S*?)[:/](\d{1,2})$")
 _HOST = re.compile(r"^(?=.*[A-Za-z0-9])[\w.:-]+$")
-_WORDS = re.compile(
-    r"(?i)\b(?:gpu|gpus|util|utili[sz]ation|usage|power|memory|used|temp|temperature|host|on|node)\b"
-)
+_WORDS = frozenset(
+    {"gpu", "gpus", "util", "utilization", "utilisation", "usage", "power", "memory", "used", "temp",
+     "temperature", "host", "hostname", "on", "node", "instance"}
+)  # fmt: skip
 _ADDRESS = re.compile(r"^(?P<host>\d{1,3}(?:\.\d{1,3}){3})(?:[-:_/](?P<gpu>\d{1,2}))?(?P<again>\.\d{1,2})?$")
 _NODE = re.compile(r"^(?P<host>[A-Za-z][\w.-]*?\d*)(?:[-:_/](?P<gpu>\d{1,2}))?$")
 
@@ -54,8 +55,8 @@ def gpu_in_text(text: str) -> GpuIdentity | None:
     if index is not None:
         rest = _NUMBERED.sub(" ", rest, count=1)
     rest = re.sub(r"[()\[\]{},;|@=/]|\s[-–:]\s|\s[-–:]$|^[-–:]\s", " ", f" {rest} ")
-    words = [word.strip("-–:_") for word in _WORDS.sub(" ", rest).split()]
-    hosts = [word for word in words if _HOST.match(word)]
+    words = [word.strip("-–:_") for word in rest.split()]
+    hosts = [word for word in words if _HOST.match(word) and word.lower() not in _WORDS]
     return GpuIdentity(
         0,
         0,
