@@ -10,7 +10,8 @@ from data.values import parse_number, unit_of_header
 
 NAMES: dict[str, tuple[str, ...]] = {
     "env": ("env", "environment", "sandbox", "env_name", "env_type", "environment_name", "sandbox_type",
-            "tool", "image", "container_image", "runtime_type", "env_id", "sandbox_id", "container_id", "container"),
+            "tool", "image", "container_image", "runtime_type", "env_id", "sandbox_id", "container_id",
+            "container"),
     "queued_at": ("queued_at", "submitted_at", "enqueued_at", "requested_at", "submit_time"),
     "ready_at": ("ready_at", "running_at", "booted_at"),
     "ended_at": ("ended_at", "end", "end_time", "finished_at", "completed_at"),
