@@ -1,6 +1,7 @@
 """The files of a folder or an archive, and which of them are one run's folder."""
 
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ from data.unpack import (
 )
 
 SURE_OF_FOLDER = 0.9
+_AFTER_SLASH = chr(ord("/") + 1)
 
 
 @dataclass(frozen=True)
@@ -115,9 +117,10 @@ def units(files: Sequence[Found], work: Path, format_name: str | None = None) ->
     left: dict[str, Path] = {}
     for item in files:
         left[item.name if item.name not in left else f"{item.name}~{len(left)}"] = item.path
-    found = []
+    found, names = [], sorted(left)
     for folder in _folders(left):
-        below = {name.removeprefix(folder): path for name, path in left.items() if name.startswith(folder)}
+        first, end = bisect_left(names, folder), bisect_left(names, folder[:-1] + _AFTER_SLASH)
+        below = {name.removeprefix(folder): left[name] for name in names[first:end] if name in left}
         taken = _claimed(below, folder, work, format_name)
         if taken:
             found.append(Unit(folder, taken))

@@ -28,7 +28,7 @@ DEFAULT_UNPACKED_MB = 8_590
 _SUFFIX = re.compile(r"\.(?:zip|tar|tgz|tbz2?|txz|(?:tar\.)?(?:gz|bz2|xz))$", re.IGNORECASE)
 _NUMBERED = re.compile(r"(\D*)(\d*)")
 _DRIVE = re.compile(r"[A-Za-z]:")
-_DIRECTORY_ENTRY_BYTES = 2_000
+_DIRECTORY_ENTRY_BYTES = 600
 _BROKEN = (
     tarfile.TarError,
     zipfile.BadZipFile,
@@ -55,7 +55,7 @@ class Limits:
     unpacked_bytes: int
     ratio: int = 200
     ratio_from_bytes: int = 16 << 20
-    members: int = 10_000
+    members: int = 100_000
     name_characters: int = 500
 
 

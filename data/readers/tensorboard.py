@@ -4,7 +4,7 @@ import math
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -19,11 +19,14 @@ from data.tfrecord import Records
 
 FILE_VERSION = "file version"
 NO_SCALAR = "no number: picture, histogram, text, graph or session mark"
-RAY_AXIS = "ray_step"
+OWN_AXIS = "sample"
 LOOKED_AT = 5_000
 RESTART_SHARE = 0.5
 """Of the tags that go on after a point, so many must go back there: a late evaluation is no restart."""
 LONG_PAUSE_S = 600.0
+
+OwnAxis = Callable[[str], bool]
+"""Whether a tag counts steps of its own, as monitors do."""
 
 
 @dataclass
@@ -47,11 +50,19 @@ class Points:
     def add(self, event: Event, line: int) -> None:
         """Take the scalars of one event."""
         for tag, value in event.scalars:
-            self.tag.append(self.tags.setdefault(tag, len(self.tags)))
-            self.step.append(event.step)
-            self.wall_s.append(event.wall_s)
-            self.value.append(value)
-            self.line.append(line)
+            self.put(tag, event.step, event.wall_s, value, line)
+
+    def put(self, tag: str, step: int, wall_s: float, value: float, line: int) -> None:
+        """Append one point."""
+        self.tag.append(self.tags.setdefault(tag, len(self.tags)))
+        self.step.append(step)
+        self.wall_s.append(wall_s)
+        self.value.append(value)
+        self.line.append(line)
+
+    def own_axis(self, is_own: OwnAxis) -> set[int]:
+        """Tags that count steps of their own."""
+        return {number for tag, number in self.tags.items() if is_own(tag)}
 
 
 @dataclass(frozen=True)
@@ -110,7 +121,7 @@ def _read_file(file: EventFile, points: Points, progress: Progress, before: int,
             points.set_aside.append(SetAside(first + number, f"no TensorBoard event ({error})", ""))
             continue
         if event.version and opened is None:
-            opened = _time(event.wall_s)
+            opened = epoch_time(event.wall_s)
         if event.scalars:
             points.add(event, first + number)
         else:
@@ -128,11 +139,22 @@ def _read_file(file: EventFile, points: Points, progress: Progress, before: int,
         )
 
 
-def _time(wall_s: float) -> float | None:
+def epoch_time(wall_s: float) -> float | None:
+    """Epoch seconds, None when they are no time of a training run."""
     return wall_s if EARLIEST_S <= wall_s <= LATEST_S else None
 
 
-def restarts(points: Points) -> list[int]:
+def utc(wall_s: float | None) -> datetime | None:
+    """UTC time without zone."""
+    return None if wall_s is None else datetime.fromtimestamp(wall_s, UTC).replace(tzinfo=None)
+
+
+def is_gpu_tag(tag: str) -> bool:
+    """True for the tags of a GPU monitor, which counts its own samples."""
+    return gpu_key(tag) is not None
+
+
+def restarts(points: Points, is_own: OwnAxis = is_gpu_tag) -> list[int]:
     """Indices at which an attempt begins, the first one included.
 
     One begins where a tag goes back to an earlier step, and with it at least half of the tags that have
@@ -141,8 +163,7 @@ def restarts(points: Points) -> list[int]:
     places: dict[int, list[int]] = {}
     for index, tag in enumerate(points.tag):
         places.setdefault(tag, []).append(index)
-    own_axis = {number for tag, number in points.tags.items() if gpu_key(tag)}
-    for tag in own_axis:
+    for tag in points.own_axis(is_own):
         places.pop(tag, None)
     back = sorted(
         index
@@ -170,10 +191,10 @@ def _all_go_back(points: Points, places: dict[int, list[int]], begin: int, index
     return over >= max(1, RESTART_SHARE * both)
 
 
-def rows(points: Points, begins: list[int]) -> list[Row]:
+def rows(points: Points, begins: list[int], is_own: OwnAxis = is_gpu_tag) -> list[Row]:
     """One record a step and attempt (more where a tag comes several times), attempts in order."""
     names = list(points.tags)
-    own_axis = {number for tag, number in points.tags.items() if gpu_key(tag)}
+    own_axis = points.own_axis(is_own)
     out: list[Row] = []
     for begin, end in zip(begins, [*begins[1:], len(points.value)], strict=True):
         by_step: dict[int, list[int]] = {}
@@ -185,7 +206,14 @@ def rows(points: Points, begins: list[int]) -> list[Row]:
         for step, indices in sorted(aside.items()):
             values = {names[points.tag[i]]: _finite(points.value[i]) for i in indices}
             out.append(
-                Row(None, values, points.line[indices[0]], _stamp(points, indices), x_name=RAY_AXIS, x=step)
+                Row(
+                    None,
+                    values,
+                    points.line[indices[0]],
+                    utc(epoch_time(points.wall_s[indices[0]])),
+                    x_name=OWN_AXIS,
+                    x=step,
+                )
             )
     return out
 
@@ -213,22 +241,16 @@ def _step_rows(
             if name in records[-1]:
                 records.append({})
             records[-1][name] = _finite(points.value[index])
-        stamp = None if wall is None else datetime.fromtimestamp(wall, UTC).replace(tzinfo=None)
         elapsed = None if wall is None else clock
-        out += [Row(step, values, points.line[indices[0]], stamp, elapsed) for values in records]
+        out += [Row(step, values, points.line[indices[0]], utc(wall), elapsed) for values in records]
     return out
 
 
 def _step_wall(points: Points, indices: list[int], following: list[int]) -> float | None:
     """When a step was over: its last point before the next step's first (a late evaluation comes after)."""
-    walls = [w for i in indices if (w := _time(points.wall_s[i])) is not None]
-    after = min((w for i in following if (w := _time(points.wall_s[i])) is not None), default=math.inf)
+    walls = [w for i in indices if (w := epoch_time(points.wall_s[i])) is not None]
+    after = min((w for i in following if (w := epoch_time(points.wall_s[i])) is not None), default=math.inf)
     return max((w for w in walls if w < after), default=min(walls, default=None))
-
-
-def _stamp(points: Points, indices: list[int]) -> datetime | None:
-    wall = _time(points.wall_s[indices[0]])
-    return None if wall is None else datetime.fromtimestamp(wall, UTC).replace(tzinfo=None)
 
 
 def _finite(value: float) -> float:
@@ -240,7 +262,7 @@ def pauses(points: Points, begins: list[int]) -> list[str]:
     notes = []
     for number, (first, opened) in enumerate(points.starts[1:], 1):
         before = points.starts[number - 1][0]
-        walls = [w for w in points.wall_s[before:first] if _time(w) is not None]
+        walls = [w for w in points.wall_s[before:first] if epoch_time(w) is not None]
         if not walls or opened is None or first >= len(points.value):
             continue
         gap = opened - max(walls)
@@ -271,12 +293,11 @@ def batch_of(format: str, run: str, points: Points, source: Source, choices: Cho
         facts={"physical_lines": None, "encoding": None, "line_ending": None},
     )
     found = rows(points, begins)
-    opened = points.starts[0][1]
-    started = None if opened is None else datetime.fromtimestamp(opened, UTC).replace(tzinfo=None)
+    started = utc(points.starts[0][1])
     flat = FlatRun(run, found, started_at=started, elapsed_basis="clock")
     batch = make_batch(file, [flat], source)
     batch.timezone = "UTC"
-    moments = [row for row in found if row.x_name == RAY_AXIS]
+    moments = [row for row in found if row.x_name == OWN_AXIS]
     if moments:
         keys = dict.fromkeys(key for row in moments for key in row.values)
         columns = {key: [row.values.get(key) for row in moments] for key in keys}

@@ -183,7 +183,7 @@ def test_an_own_axis_of_gpu_monitors_becomes_gpu_samples(tmp_path: Path) -> None
     assert batch.facts["memory_peak_bytes"] == 2 * 1024**3
     assert batch.facts["gpus"] == 1 and len(batch.gpu_parts) == 1
     axis = batch.tables["metric_raw"].query("key == 'ray/node.0.gpu.1.util'")
-    assert axis["x_name"].unique().tolist() == ["ray_step"] and axis["x"].tolist() == [0, 1, 2, 3, 4, 5]
+    assert axis["x_name"].unique().tolist() == ["sample"] and axis["x"].tolist() == [0, 1, 2, 3, 4, 5]
 
 
 def test_a_file_without_scalars_is_not_ours(tmp_path: Path) -> None:
