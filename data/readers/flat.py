@@ -157,7 +157,7 @@ def _attempt_rows(one: Done) -> list[dict[str, object]]:
             {
                 "run": one.run.run,
                 "attempt": attempt.number,
-                "started_at": one.run.started_at if index == 0 else attempt.started_at,
+                "started_at": (one.run.started_at if index == 0 else None) or attempt.started_at,
                 "ended_at": one.run.ended_at if last else None,
                 "elapsed_s": elapsed,
                 "elapsed_basis": basis,

@@ -58,11 +58,12 @@ class FlatJsonlReader:
         numeric = found - set(_COUNTERS) - set(_STAMPS) - {"epoch"}
         if any(reader.sniff(source).confidence >= KNOWN_FROM for reader in _OTHERS):
             return Sniff(0.1, "a reader of one trainer or tracker knows this file")
-        if counter is None or not numeric or not any(TELLING.search(key) for key in numeric):
+        framework = framework_of(sorted(numeric))[0]
+        telling = framework or any(TELLING.search(key) for key in numeric)
+        if counter is None or not telling:
             return Sniff(0.0, "no step counter with metrics of a training")
         if len(re.findall(rf'"{re.escape(counter)}"\s*:', head)) < 2 and "\n" not in head.strip():
             return Sniff(0.3, f"one object with {counter!r}")
-        framework = framework_of(sorted(numeric))[0]
         if framework:
             return Sniff(0.6, f"objects with {counter!r} and keys of {framework}")
         return Sniff(0.55, f"objects with {counter!r} and {len(numeric)} numeric keys of no known framework")

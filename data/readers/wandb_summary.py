@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,7 +28,9 @@ class WandbSummaryReader:
         """One JSON object with W&B's own keys beside metrics."""
         summary = _summary(source.head)
         if summary is None:
-            return Sniff(0.0, "not one JSON object")
+            return _cut_off(source)
+        if isinstance(summary.get(LOG_COUNTER), list | dict):
+            return Sniff(0.0, "columns of a history")
         own = [key for key in ("_wandb", LOG_COUNTER, *CLOCKS) if key in summary]
         others = [key for key in summary if not key.startswith("_")]
         if "_wandb" in own and others:
@@ -67,6 +70,14 @@ class WandbSummaryReader:
             batch.facts["throughput_tokens_per_s"] = tokens / seconds
         batch.facts["missing_cells"] = history.missing
         return batch
+
+
+def _cut_off(source: Source) -> Sniff:
+    """A summary longer than the head shows its own keys at most."""
+    longer = source.head.lstrip().startswith("{") and source.size_bytes > len(source.head)
+    if longer and "\n{" not in source.head and re.search(r'"_wandb"\s*:\s*\{', source.head):
+        return Sniff(0.9, "the beginning of one JSON object with _wandb")
+    return Sniff(0.0, "not one JSON object")
 
 
 def _summary(text: str) -> dict[str, object] | None:
