@@ -13,7 +13,7 @@ from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source,
 from data.readers.template_rows import Row
 from data.readers.template_tables import frame_of
 from data.sandbox_fields import STAMPS, TIMES, Field, amount, find_fields, ok_of
-from data.table_items import Item, Items, names_of
+from data.table_items import Item, Items, is_csv, names_of
 from data.timezones import parse_stamp, to_utc, zone_of
 from data.values import parse_number
 
@@ -35,6 +35,8 @@ class SandboxEventsReader:
         if not work or not ("env" in fields or len(timed) > 1):
             return Sniff(0.0, "no environment with the time of its calls")
         why = f"fields for {', '.join(name for name in fields if name in (*TIMES, *STAMPS, *size, 'env'))}"
+        if is_csv(source) and all(one.name == name for name, one in fields.items()):
+            return Sniff(0.3, f"{why}, all named as in the template env_events")
         if not timed:
             return Sniff(0.35 if len(size) > 1 and "env" in fields else 0.1, why)
         return Sniff(0.62 + 0.06 * min(len(timed) + len(size), 4), why)
