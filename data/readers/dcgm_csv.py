@@ -8,6 +8,7 @@ from data.errors import UnreadableFileError
 from data.gpu_metrics import PERCENT_OR_RATIO, Metric, metric
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 from data.readers.gpu_table import Column, Table, named, read_table
+from data.timezones import parse_stamp
 from data.values import unit_of_header
 
 TIME_NAMES = frozenset({"time", "timestamp", "ts", "datetime", "date"})
@@ -35,7 +36,8 @@ def is_header(names: tuple[str, ...]) -> bool:
     """Whether a line names DCGM fields in columns; a line of the exporter's counter list does not."""
     fields = [name for name in names if dcgm_name(name)]
     config = {name.lower() for name in names} & _CONFIG_WORDS or names[0].startswith("#")
-    return len(names) > 1 and bool(fields) and not config and not any("{" in name for name in names)
+    data = any("{" in name or parse_stamp(name) is not None for name in names)
+    return len(names) > 1 and bool(fields) and not config and not data
 
 
 class DcgmCsvReader:

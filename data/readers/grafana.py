@@ -4,7 +4,7 @@ from pathlib import Path
 
 from data.csvio import CsvLayout, CsvRow, read_layout, split_line
 from data.errors import UnreadableFileError
-from data.gpu_legend import legend_series
+from data.gpu_legend import legend_series, node_columns
 from data.gpu_long import LongTable, Series
 from data.gpu_long_build import build_points, build_rows, unconfirmed
 from data.gpu_metrics import metric_of_file
@@ -62,6 +62,8 @@ class _Grafana:
         if stamp is None and len(cells) > 1:
             return Sniff(0.3, "a column Time, but its first cell is no time")
         quoted = source.head.lstrip("\ufeff").lstrip().startswith('"Time"')
+        if not quoted and not self._long and node_columns([name for name in layout.header[1:] if name]):
+            return Sniff(0.3, "a column Time, but the others are named by node")
         why = f"column Time and {layout.columns - 1} series"
         old = layout.delimiter == ";" or self._long
         return Sniff(0.95 if quoted or old else 0.8, why)
