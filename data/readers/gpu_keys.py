@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path, PurePath
+from typing import Protocol
 
 import pandas as pd
 
@@ -240,3 +241,35 @@ def add_gpus(
     batch.unmapped = [name for name in batch.unmapped if name not in found.keys]
     batch.set_aside += found.set_aside
     batch.warnings += [text for text in [*found.warnings, *part.warnings] if text not in batch.warnings]
+
+
+class Moment(Protocol):
+    """A row of a log: numbers by raw key, its time in UTC when known, and its line."""
+
+    values: dict[str, float]
+    ts: datetime | None
+    line: int
+
+
+def with_gpus(
+    batch: Batch,
+    rows: Mapping[str, Sequence[Moment]],
+    source: Source,
+    choices: Choices,
+    scratch: Path,
+) -> Batch:
+    """The batch of a training log with the GPU samples among its keys; `rows` are its rows by run.
+
+    A log of one run is taken under the name that the batch gives it.
+    """
+    runs = batch.tables.get("runs")
+    for name, moments in rows.items():
+        keys = [key for key in dict.fromkeys(k for row in moments for k in row.values) if gpu_key(key)]
+        taken = [row for row in moments if any(key in row.values for key in keys)]
+        columns = {key: [row.values.get(key) for row in taken] for key in keys}
+        found = gpu_from_keys(columns, [row.ts for row in taken], [row.line for row in taken])
+        if found is not None:
+            only = len(rows) == 1 and runs is not None and len(runs) == 1
+            run = str(runs["run"].iloc[0]) if only and runs is not None else name
+            add_gpus(batch, found, source, choices, scratch, run)
+    return batch

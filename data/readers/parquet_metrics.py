@@ -12,6 +12,7 @@ from data.readers.flat import FlatFile
 from data.readers.flat_jsonl import TELLING
 from data.readers.flat_rows import ANY_COUNTERS
 from data.readers.framework import framework_of
+from data.readers.gpu_keys import with_gpus
 from data.readers.wandb_history import judge_history
 from data.readers.wandb_rows import History, history_batch
 
@@ -32,7 +33,7 @@ class _ParquetReader:
         self,
         source: Source,
         choices: Choices,
-        scratch: Path,  # noqa: ARG002
+        scratch: Path,
         progress: Progress = no_progress,
     ) -> Batch:
         """Read all rows; raises UnreadableFileError for a damaged file or one without numbers."""
@@ -48,7 +49,8 @@ class _ParquetReader:
             raise UnreadableFileError(
                 "The Parquet file has columns and no rows", source.name, "Export it again with its rows."
             )
-        return history_batch(file, history, source, choices)
+        batch = history_batch(file, history, source, choices)
+        return with_gpus(batch, history.rows, source, choices, scratch)
 
 
 class WandbHistoryParquetReader(_ParquetReader):

@@ -10,15 +10,17 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from data.csvio import PROGRESS_EVERY, TEXT_LIMIT, open_lines
+from data.csvio import PROGRESS_EVERY, TEXT_LIMIT, CsvLayout, CsvRows, no_rows, open_lines, read_layout
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
 from data.readers.gpu_keys import KeyedGpus, fill, gpu_from_keys, gpu_key
 from data.readers.gpu_table import CUT_TAIL, NAMELESS
 from data.readers.gpu_text import head_lines
+from data.values import parse_number
 
 _SYSTEM = re.compile(r"^(?:system[./]|gpu\.\d+\.|cpu\b|proc\.|disk\b|network\b|memory)")
+NO_STAMP = "no time stamp"
 NO_GPU = "row without a GPU measure"
 LATEST = 32_503_680_000.0
 """Seconds since 1970 until the year 3000; a later number is no time."""
@@ -32,6 +34,7 @@ class _Events:
     others: Counter[str] = field(default_factory=Counter)
     set_aside: list[SetAside] = field(default_factory=list)
     ignored: Counter[str] = field(default_factory=Counter)
+    facts: dict[str, object] = field(default_factory=dict)
     partial: int = 0
     runtime_s: float | None = None
 
@@ -40,6 +43,9 @@ class _Events:
         at = len(self.lines)
         self.lines.append(line)
         self.stamps.append(_stamp(row.get("_timestamp")))
+        if self.stamps[-1] is None and "_timestamp" in row:
+            text = json.dumps(row)[:TEXT_LIMIT]
+            self.set_aside.append(SetAside(line, NO_STAMP, text))
         for name, value in row.items():
             if gpu_key(name) is None:
                 self.others[name] += 1
@@ -60,17 +66,20 @@ class WandbEventsReader:
     """GPU samples of a W&B system events stream."""
 
     format = "wandb_system_events"
-    title = "W&B system events (JSON lines)"
+    title = "W&B system events (JSON lines or CSV)"
 
     def sniff(self, source: Source) -> Sniff:
-        """Judge by the keys of the first objects: system metrics of GPUs, and little else."""
+        """Judge by the keys of the first objects, or the header: system metrics of GPUs, and little else."""
         keys: set[str] = set()
         for text in head_lines(source)[:20]:
-            row = _object(text)
-            keys |= set(row or {})
+            keys |= set(_object(text) or {})
+        if not keys and (layout := _table(source)) is not None:
+            keys = {name for name in layout.header if name}
         gpus = [name for name in keys if gpu_key(name)]
         if not gpus:
             return Sniff(0.0, "no JSON lines with system.gpu.N keys")
+        if "_step" in keys:
+            return Sniff(0.2, "system metrics beside _step: a run history")
         system = sum(bool(_SYSTEM.match(name)) or name.startswith("_") for name in keys)
         why = f"{len(gpus)} GPU measures, {system} of {len(keys)} keys are system metrics"
         return Sniff(0.97 if 2 * system > len(keys) else 0.3, why)
@@ -82,7 +91,8 @@ class WandbEventsReader:
 
         Raises UnreadableFileError when no object names a GPU measure.
         """
-        events = _read(source, progress)
+        layout = _table(source)
+        events = _read(source, progress) if layout is None else _read_table(source, layout, progress)
         found = gpu_from_keys(events.columns(), events.stamps, events.lines)
         if found is None:
             raise UnreadableFileError(
@@ -109,9 +119,39 @@ def _read(source: Source, progress: Progress) -> _Events:
             events.ignored[NO_GPU] += 1
         else:
             events.add(line, row)
-            if events.stamps[-1] is None and "_timestamp" in row:
-                events.set_aside.append(SetAside(line, "no time stamp", text[:TEXT_LIMIT]))
     progress("read", source.physical_lines, source.physical_lines)
+    return events
+
+
+def _table(source: Source) -> CsvLayout | None:
+    """The layout of a stream that was saved as a table (pandas' to_csv), None for JSON lines."""
+    if source.head.lstrip()[:1] in ("{", "["):
+        return None
+    try:
+        return read_layout(source, lambda names: any(gpu_key(name) for name in names))
+    except UnreadableFileError:
+        return None
+
+
+def _read_table(source: Source, layout: CsvLayout, progress: Progress) -> _Events:
+    events, rows = _Events(), CsvRows(source, layout, progress)
+    for row in rows:
+        cells: dict[str, object] = {}
+        for name, text in zip(layout.header, row.cells, strict=False):
+            value = parse_number(text)
+            if value.status == "bad" and gpu_key(name):
+                events.set_aside.append(SetAside(row.line, value.reason, text[:TEXT_LIMIT], name))
+            cells[name] = value.number
+        events.add(row.line, cells)
+    events.set_aside += rows.counts.set_aside
+    events.partial = rows.counts.partial_last_line
+    events.facts = {
+        "columns": layout.columns,
+        "header_repeated": rows.counts.header_repeated,
+        "ragged_rows": rows.counts.ragged_rows,
+    }
+    if not rows.counts.records:
+        raise no_rows(source, layout)
     return events
 
 
@@ -149,7 +189,7 @@ def _batch(events: _Events, found: KeyedGpus, source: Source, choices: Choices, 
     batch.set_aside = [*events.set_aside, *found.set_aside]
     batch.ignored = events.ignored + _unstored(found, events)
     batch.records = len(events.lines) + sum(events.ignored.values())
-    batch.records += sum(one.reason == "not a JSON object" for one in events.set_aside)
+    batch.records += sum(one.column is None and one.reason != NO_STAMP for one in events.set_aside)
     aside = sum(one.column is None for one in batch.set_aside)
     batch.stored = batch.records - aside - sum(batch.ignored.values())
     batch.mapped |= found.keys
@@ -163,6 +203,7 @@ def _batch(events: _Events, found: KeyedGpus, source: Source, choices: Choices, 
         "missing_cells": sum(found.missing.values()),
         "hosts": found.nodes,
         "run_seconds": events.runtime_s,
+        **events.facts,
         **{f"missing_cells[{name}]": n for name, n in found.missing.items()},
     }
     if events.partial:
@@ -184,7 +225,7 @@ def _unstored(found: KeyedGpus, events: _Events) -> Counter[str]:
     out["duplicate sample"] = sum(line in valued and line not in stored for line in timed)
     out["row without a number of a GPU"] = sum(line not in valued for line in timed)
     timeless = sum(at is None for at in events.stamps)
-    out["no time column"] = timeless - sum(one.reason == "no time stamp" for one in events.set_aside)
+    out["no time column"] = timeless - sum(one.reason == NO_STAMP for one in events.set_aside)
     return +out
 
 

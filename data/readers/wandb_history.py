@@ -11,6 +11,7 @@ from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source,
 from data.readers.flat import FlatFile
 from data.readers.flat_rows import LOG_COUNTER
 from data.readers.framework import framework_of
+from data.readers.gpu_keys import with_gpus
 from data.readers.verl_jsonl import JsonObjects
 from data.readers.wandb_header import judge_header
 from data.readers.wandb_rows import CLOCKS, INDEX_COLUMNS, RUN_COLUMNS, History, history_batch
@@ -54,7 +55,7 @@ class WandbHistoryCsvReader:
         self,
         source: Source,
         choices: Choices,
-        scratch: Path,  # noqa: ARG002
+        scratch: Path,
         progress: Progress = no_progress,
     ) -> Batch:
         """Read all rows; raises UnreadableFileError for a column named twice or no row with a number."""
@@ -72,7 +73,8 @@ class WandbHistoryCsvReader:
         if counts.partial_last_line:
             file.warnings.append("The last line is cut in the middle of a row and was dropped.")
         _table_facts(file, layout, counts.header_repeated, counts.ragged_rows)
-        return history_batch(file, history, source, choices)
+        batch = history_batch(file, history, source, choices)
+        return with_gpus(batch, history.rows, source, choices, scratch)
 
 
 def _table_facts(file: FlatFile, layout: CsvLayout, repeated: int, ragged: int) -> None:
@@ -104,7 +106,7 @@ class WandbHistoryJsonReader:
         self,
         source: Source,
         choices: Choices,
-        scratch: Path,  # noqa: ARG002
+        scratch: Path,
         progress: Progress = no_progress,
     ) -> Batch:
         """Read all records; raises UnreadableFileError when there is none with a number."""
@@ -121,7 +123,8 @@ class WandbHistoryJsonReader:
         else:
             _read_lines(source, history, file, own, progress)
         file.records = history.records + sum(1 for item in file.set_aside if item.column is None)
-        return history_batch(file, history, source, choices)
+        batch = history_batch(file, history, source, choices)
+        return with_gpus(batch, history.rows, source, choices, scratch)
 
 
 def _document(source: Source) -> Iterator[object] | None:

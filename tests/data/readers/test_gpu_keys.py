@@ -7,6 +7,7 @@ import pytest
 
 from data.readers.base import Batch, Choices
 from data.readers.gpu_keys import add_gpus, gpu_from_keys, gpu_key
+from data.readers.wandb_history import WandbHistoryCsvReader
 from data.spool import spool_bytes
 from tests.data.readers.gpu_files import samples
 
@@ -105,6 +106,22 @@ def test_profiling_keys_need_a_value_that_tells_the_scale(tmp_path: Path) -> Non
     assert unsure is not None
     assert unsure.measures == ("gpu_util",)
     assert "may be a ratio" in unsure.warnings[0]
+
+
+def test_a_run_history_brings_its_gpus(tmp_path: Path) -> None:
+    text = (
+        "_step,_timestamp,_runtime,train/reward,ray/node.0.gpu.0.util,ray/node.0.gpu.0.mem_gb\n"
+        "1,1767225600,10,0.5,,\n2,1767225610,20,0.6,,\n"
+        "3,1767225605,15,,50,2\n4,1767225615,25,,100,4\n"
+    )
+    source = spool_bytes(text.encode(), "history.csv", tmp_path)
+    batch = WandbHistoryCsvReader().read(source, Choices(run="r9"), tmp_path)
+    frame = samples(batch)
+    assert frame["gpu_id"].unique().tolist() == ["r9:node0:0"]
+    assert list(frame["gpu_util"]) == [0.5, 1.0]
+    assert frame["mem_bytes"].max() == 4 * 2**30
+    assert batch.tables["gpus"]["run"].tolist() == ["r9"]
+    assert batch.facts["gpus"] == 1
 
 
 def test_nothing_of_gpus_is_none() -> None:

@@ -84,6 +84,23 @@ def test_missing_is_never_zero(tmp_path: Path) -> None:
     assert batch.facts["util_mean_by_row[gpu_util|1]"] == 0.5
 
 
+def test_a_stream_saved_as_a_table(tmp_path: Path) -> None:
+    text = (
+        ",system.gpu.0.gpu,system.gpu.0.memoryAllocatedBytes,system.cpu,_timestamp,_runtime\n"
+        f"0,50.0,1024.0,3,{T0}.25,1\n1,,2048.0,3,{T0 + 15}.25,16\n2,x,1.0,3,{T0 + 30}.25,31\n"
+        "3,1.0,1.0,3,soon,46\n"
+    )
+    batch = read(READER, text, tmp_path)
+    frame = samples(batch)
+    assert (batch.records, batch.stored) == (4, 3)
+    assert frame["gpu_util"].isna().tolist() == [False, True, True]
+    assert frame["mem_bytes"].max() == 2048
+    assert [(s.line, s.column) for s in batch.set_aside] == [(4, "system.gpu.0.gpu"), (5, None)]
+    assert batch.facts["time_first_epoch_s"] == T0 + 0.25
+    assert sureness(READER, text, tmp_path) > 0.9
+    assert sureness(READER, "_step,loss,system.gpu.0.gpu,_timestamp\n1,2,3,4\n", tmp_path) < 0.5
+
+
 def test_refusal_and_sniff(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFileError, match="GPU measure"):
         read(READER, '{"system.cpu": 1, "_timestamp": 2}\n', tmp_path)
