@@ -56,13 +56,28 @@ class ConsoleLog:
             row.elapsed_s = seconds_between(zero, moment)
 
     def number_rows(self) -> None:
-        """Give rows without a step their place in the file, when no row of the log has a number."""
-        if not self.rows or any(row.step is not None for row in self.rows):
+        """Rows without a step get their place in the file, where no row has a number; else the next step."""
+        if not self.rows or all(row.step is not None for row in self.rows):
             return
-        self.unnumbered = True
-        for place, row in enumerate(self.rows, start=1):
-            row.step = place
-        self.warnings.append(UNNUMBERED)
+        if all(row.step is None for row in self.rows):
+            self.unnumbered = True
+            for place, row in enumerate(self.rows, start=1):
+                row.step = place
+            self.warnings.append(UNNUMBERED)
+            return
+        inferred = lost = 0
+        for before, row, after in zip([None, *self.rows], self.rows, [*self.rows[1:], None], strict=False):
+            if row.step is not None:
+                continue
+            step = _between(before, after)
+            row.step = step
+            inferred, lost = inferred + (step is not None), lost + (step is None)
+        if inferred:
+            self.warnings.append(
+                f"{inferred} records print no step: each is taken as the one after the last."
+            )
+        if lost:
+            self.warnings.append(f"{lost} records print no step and are kept as raw metrics only.")
 
     def damaged(self, number: int, reason: str, text: str) -> None:
         """Set one whole record aside."""
@@ -71,6 +86,14 @@ class ConsoleLog:
     def whole_aside(self) -> int:
         """Records set aside as a whole."""
         return sum(1 for item in self.set_aside if item.column is None)
+
+
+def _between(before: Row | None, after: Row | None) -> int | None:
+    """The step of a record that prints none; None where its neighbours leave no room for it."""
+    if before is not None and before.step is not None:
+        step = before.step + 1
+        return step if after is None or after.step is None or after.step > step else None
+    return after.step - 1 if after is not None and after.step is not None and after.step > 1 else None
 
 
 def batch_of(

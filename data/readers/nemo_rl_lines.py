@@ -182,16 +182,21 @@ def _reading(section: str, bullet: re.Match[str]) -> _Reading | None:
 
 
 def _key(section: str, name: str, unit: str | None, mark: str) -> str | None:
-    """The metric's name on the framework's own loggers; None for what is no metric of a step."""
-    if section == "timing":
-        if unit not in (None, "s"):
-            return None
-        return STEP_TIME if name == "Total step time" else f"timing/train/{name}"
+    """The metric's name on the framework's own loggers; None for what is no metric of a step.
+
+    Known labels and the form of timers tell more than the section: its heading may be missing.
+    """
     if section == "validation":
         return VALIDATION.get(name) or (f"validation/{slug(name)}" if mark not in "-*" else None)
-    known = RESULTS.get(name) if section == "results" else PERFORMANCE.get(name)
-    if known is not None or mark in "-*":
+    if name == "Total step time":
+        return STEP_TIME
+    known = RESULTS.get(name) or PERFORMANCE.get(name)
+    if known is not None:
         return known
+    if unit == "s":
+        return f"timing/train/{name}"
+    if section == "timing" or mark in "-*":
+        return None
     return f"{'train' if section == 'results' else 'performance'}/{slug(name)}"
 
 

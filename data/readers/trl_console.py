@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
@@ -23,8 +24,11 @@ _BARS_KEPT = 8
 
 @dataclass
 class _Found:
+    """A dict line, the bars (by total) before it, and the first ones behind it."""
+
     row: Row
     bars: dict[int, Bar]
+    behind: dict[int, Bar] = field(default_factory=dict)
 
 
 @dataclass
@@ -42,6 +46,8 @@ class _Scan:
         if before is not None and bar.elapsed_s < before.elapsed_s - 1:
             self.peaks.append(before)
         self.bars[bar.total] = bar
+        if self.found:
+            self.found[-1].behind.setdefault(bar.total, bar)
         if len(self.bars) > _BARS_KEPT:
             del self.bars[next(iter(self.bars))]
 
@@ -94,7 +100,8 @@ class TrlConsoleReader:
                 _scan_piece(scan, number, clean(piece), last)
         log = scan.log
         total = _training_total(scan)
-        log.rows = [_placed(one, total) for one in scan.found]
+        _place(scan.found, total)
+        log.rows = [one.row for one in scan.found]
         log.planned = total
         run = FlatRun("", [], framework="trl")
         wall_s = _wall_seconds(scan, total)
@@ -133,17 +140,45 @@ def _training_total(scan: _Scan) -> int | None:
     return Counter(lasts).most_common(1)[0][0] if lasts else None
 
 
-def _placed(one: _Found, total: int | None) -> Row:
-    """The row at the step that it names itself, else at the trainer's bar before it."""
-    row = one.row
-    own = row.values.get("step", row.values.get("global_step"))
-    if own is not None and own == own and own >= 0 and own == int(own):
-        row.step = int(own)
-    bar = one.bars.get(total) if total is not None else None
-    if bar is not None:
-        row.step = bar.done if row.step is None else row.step
-        row.elapsed_s = bar.elapsed_s
-    return row
+def _place(found: list[_Found], total: int | None) -> None:
+    """Rows get the step that they name themselves, else that of the trainer's bar before them.
+
+    A bar that is redrawn too seldom is behind its dicts: it says 0 before the first, or the same before two.
+    The redraw behind each dict is right then. Without one, only the first of such dicts has a step.
+    """
+    lags = total is not None and _lags([one for one in found if is_training(one.row)], total)
+    taken: dict[Bar, Row] = {}
+    for one in found:
+        row = one.row
+        own = row.values.get("step", row.values.get("global_step"))
+        if own is not None and own == own and own >= 0 and own == int(own):
+            row.step = int(own)
+        if total is None:
+            continue
+        bar = (one.behind.get(total) if lags else None) or one.bars.get(total)
+        if bar is not None:
+            row.elapsed_s = bar.elapsed_s
+            if row.step is None and not (is_training(row) and _differs(taken.get(bar), row)):
+                row.step = bar.done
+                if is_training(row):
+                    taken[bar] = row
+
+
+def _differs(before: Row | None, row: Row) -> bool:
+    """Whether another training record holds this place already: not the same one printed again."""
+    return before is not None and repr(before.values) != repr(row.values)
+
+
+def _lags(trained: list[_Found], total: int) -> bool:
+    bars = [one.bars.get(total) for one in trained]
+    if any(bar is not None and bar.done == 0 for bar in bars):
+        return True
+    shared = [
+        b
+        for a, b in pairwise(trained)
+        if a.bars.get(total) == b.bars.get(total) and a.row.values != b.row.values and total in a.behind
+    ]
+    return len(shared) > len(trained) / 2
 
 
 def _wall_seconds(scan: _Scan, total: int | None) -> float | None:

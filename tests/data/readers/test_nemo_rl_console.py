@@ -247,3 +247,22 @@ def test_a_log_before_its_first_step_is_recognised_and_refused(tmp_path: Path) -
     assert choose(source, Choices()).format == "nemo_rl_console"
     with pytest.raises(UnreadableFileError, match="no block of NeMo RL"):
         NemoRlConsoleReader().read(source, Choices(), tmp_path)
+
+
+def test_a_missing_section_heading_renames_no_timer(tmp_path: Path) -> None:
+    whole = raw(read(block(), tmp_path), 1)
+    assert raw(read(block().replace("⏱️  Timing:\n", ""), tmp_path), 1) == whole
+    assert raw(read(block().replace("🔍 Performance Metrics:\n", ""), tmp_path), 1) == whole
+
+
+def test_a_block_without_its_heading_comes_after_the_one_before(tmp_path: Path) -> None:
+    batch = read(steps((1, 2), 9) + block("0.9000") + steps((4,), 9), tmp_path)
+    assert list(batch.tables["steps"]["step"]) == [1, 2, 3, 4]
+    assert any("1 records print no step" in text for text in batch.warnings)
+
+
+def test_a_block_for_which_there_is_no_room_is_raw_only(tmp_path: Path) -> None:
+    batch = read(steps((1, 2), 9) + block("0.9000") + steps((3,), 9), tmp_path)
+    assert list(batch.tables["steps"]["step"]) == [1, 2, 3]
+    assert batch.facts["records"] == 4
+    assert any("raw metrics only" in text for text in batch.warnings)

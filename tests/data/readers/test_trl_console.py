@@ -224,3 +224,19 @@ def test_dicts_of_others_are_left_alone(text: str, tmp_path: Path) -> None:
 def test_a_log_without_dicts_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFileError, match="no dict of a TRL trainer"):
         read(log(bar(1), "hello"), tmp_path)
+
+
+def test_a_bar_that_lags_is_read_behind_its_dict(tmp_path: Path) -> None:
+    text = f"\r{bar(0, elapsed='00:00')}"
+    for n in (5, 10, 15):
+        text += f"\r{' ' * 60}\r{record(n)}\n\r{bar(n, elapsed=f'00:{n:02d}')}"
+    batch = read(text + "\n", tmp_path)
+    assert list(batch.tables["steps"]["step"]) == [5, 10, 15]
+    assert list(batch.tables["steps"]["elapsed_s"]) == [5.0, 10.0, 15.0]
+
+
+def test_a_bar_that_stands_still_is_no_restart(tmp_path: Path) -> None:
+    batch = read(log(bar(3), record(3), record(4), record(5), bar(6), record(6)), tmp_path)
+    assert len(batch.tables["attempts"]) == 1
+    assert list(batch.tables["steps"]["step"]) == [3, 4, 5, 6]
+    assert any("2 records print no step" in text for text in batch.warnings)
