@@ -7,6 +7,7 @@ import pandas as pd
 
 from analysis.common import figure
 from analysis.evaluations import Evaluations
+from analysis.metered import METERED
 from analysis.pairs import CANNOT_TELL, NOT_DISTINGUISHABLE, Floats, Gains
 from analysis.params import CommonParams
 from analysis.result import Figure, Notice
@@ -22,7 +23,10 @@ NO_BASELINE = (
 
 @dataclass(frozen=True)
 class Money:
-    """Cost of what the headline is about, at the asked boundary; usd None when price or time is missing."""
+    """Cost of what the headline is about, at the asked boundary; usd None when price or time is missing.
+
+    `metered`: nothing but token bills is in it.
+    """
 
     subject: str
     campaign: str
@@ -34,6 +38,7 @@ class Money:
     nothing_booked: bool
     missing: str
     runs: tuple[str, ...]
+    metered: bool = False
 
 
 def choose_subject(spend: Spend) -> Money:
@@ -58,6 +63,7 @@ def choose_subject(spend: Spend) -> Money:
         nothing_booked=all(owner in bare for owner in ([row["campaign"]] if row["campaign"] else names)),
         missing="" if known else why_no_usd(spend, mine),
         runs=names,
+        metered=bool((mine["basis"] == METERED).all()),
     )
 
 
@@ -212,7 +218,10 @@ def sentence(
     head = f"{spent.subject} {'have' if several else 'has'} no dollar figure yet"
     if spent.usd is not None:
         least = "at least " if spent.at_least else ""
-        head = f"{spent.subject} cost {least}{money(spent.usd)} {price_words(params.price, params.boundary)}"
+        paid = price_words(params.price, params.boundary)
+        if spent.metered:
+            paid = f"(token prices, {params.boundary} boundary)"
+        head = f"{spent.subject} cost {least}{money(spent.usd)} {paid}"
     text = f"{head} and {_gain_words(row, 'they' if several else 'it')}"
     if picked:
         text += f" in its best run, {row['run'] if row else ''}"

@@ -35,10 +35,11 @@ LEDGER = [
     "gain_low", "gain_high", "gain_benchmark", "verdict", "usd_per_point", "usd_per_point_low",
     "usd_per_point_high",
     "goodput_frac", "lost_usd", "lineage_frac", "scores", "warnings", "synthetic", "algorithm", "mode", "llm",
+    "basis",
 ]  # fmt: skip
 
 
-EXTRA = ("goodput_frac", "lost_usd", "lineage_frac", "algorithm", "mode", "llm")
+EXTRA = ("goodput_frac", "lost_usd", "lineage_frac", "algorithm", "mode", "llm", "basis")
 NUMBERS = ["steps", "gpu_hours", "usd", "usd_low", "usd_high", "rollouts", "usd_per_rollout", "last_score"]
 NUMBERS += ["last_score_n", "gain", "gain_low", "gain_high", "usd_per_point", "usd_per_point_low"]
 NUMBERS += ["usd_per_point_high", "goodput_frac", "lost_usd", "lineage_frac"]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from analysis.frames import NAN, Row, add_up, known, number, ratio, records, table, text
+from analysis.metered import METERED, RENT, Metered, metered_costs
 from analysis.params import CommonParams
 from analysis.prices import COLUMNS as PRICE_COLUMNS
 from analysis.prices import RATES, price_rows
@@ -38,6 +39,7 @@ ALLOCATION_NUMBERS += [*MONEY, *(f"{name}_kept" for name in SPLIT)]
 ALLOCATIONS = ["run", "attempt", "pool", "role", "platform", "seconds_basis", "source", "own_price_id"]
 ALLOCATIONS += [*PRICE_COLUMNS[:4], "sandbox", "status", "cause", "keep_step", *ALLOCATION_NUMBERS]
 RUN_TEXTS = ["run", "campaign", "framework", "algorithm", "mode", "llm", "synthetic", "shipped_checkpoint"]
+RUN_TEXTS += ["basis"]
 RUN_NUMBERS = [*HOURS, "gpu_hours_billed", *MONEY, "sandbox_usd", "booked_usd", "lost_usd", "lineage_frac"]
 RUN_NUMBERS += [f"{m}_{b}" for m in MONEY for b in ("compute", "campaign", "full")]
 RUN_NUMBERS += ["useful_gpu_s", "billed_gpu_s", "goodput_frac"]
@@ -57,8 +59,9 @@ class Spend:
     `allocations`: a row an allocation: gpu_hours, core_hours, gpu_usd, sandbox_usd, usd, usd_low, usd_high,
     kept_frac, usd_kept and the price columns. `attempts`: a row an attempt with its lineage and step sums.
     `runs`: a row a run: gpu_hours, usd, usd_low, usd_high at the asked boundary; usd_compute, usd_campaign,
-    usd_full; lost_usd, lineage_frac, goodput_frac. `lost`: run, attempt, cause, gpu_hours, usd. `campaigns`:
-    the same sums by campaign, with what was booked to the campaign alone. `rows`: the allocations as rows.
+    usd_full; lost_usd, lineage_frac, goodput_frac; basis (rent, metered: dollars from tokens and no GPU
+    hours, or both). `lost`: run, attempt, cause, gpu_hours, usd. `campaigns`: the same sums by campaign, with
+    what was booked to the campaign alone. `rows`: the allocations as rows.
     """
 
     allocations: pd.DataFrame
@@ -86,7 +89,9 @@ def compute_spend(view: View, params: CommonParams) -> Spend:
     )
     rows = tuple(_cost(row, tries.get((row["run"], row["attempt"]), {})) for row in priced)
     booked, booked_notices = _usd_only(records(queries.booked(view, filters)))
-    runs = _by_run(records(queries.runs(view, filters)), rows, tries, booked, params.boundary)
+    heads = records(queries.runs(view, filters))
+    bills = metered_costs(view, filters, heads)
+    runs = _by_run(heads, rows, tries, booked, bills, params.boundary)
     extra = _full_notices(view, runs, booked) if params.boundary == "full" else []
     told = contradicted(view.rows, [row["run"] for row in runs])
     extra += [Notice("gpus_contradicted", words, run) for run, words in sorted(told.items())]
@@ -95,9 +100,9 @@ def compute_spend(view: View, params: CommonParams) -> Spend:
         attempts=attempts,
         runs=table(runs, RUNS, RUN_NUMBERS).astype({"synthetic": bool, "clock": "boolean"}),
         campaigns=table(_by_campaign(runs, booked, params.boundary), CAMPAIGNS, CAMPAIGNS[1:-1]),
-        lost=table(_lost(rows), LOST, LOST[3:]),
-        assumptions=assumptions,
-        notices=(*notices, *booked_notices, *extra, *_notices(rows, tries, runs)),
+        lost=table(_lost(rows, bills, tries), LOST, LOST[3:]),
+        assumptions=(*assumptions, *bills.assumptions),
+        notices=(*notices, *booked_notices, *bills.notices, *extra, *_notices(rows, tries, runs)),
         rows=rows,
     )
 
@@ -162,6 +167,7 @@ def _by_run(
     rows: tuple[Row, ...],
     tries: dict[tuple[str, int], Row],
     booked: list[Row],
+    bills: Metered,
     boundary: str,
 ) -> list[Row]:
     names = [*HOURS, "sandbox_usd", *MONEY, *(f"{name}_kept" for name in SPLIT)]
@@ -171,23 +177,38 @@ def _by_run(
     clocks: dict[str, bool] = {}
     for row in rows:
         clocks[row["run"]] = clocks.get(row["run"], True) and row["seconds_basis"] == CLOCK
-    nothing = dict.fromkeys(names, NAN)
+    nothing, metered = dict.fromkeys(names, NAN), bills.by_run()
     out = []
     for run in runs:
-        got, name = sums.get(run["run"], nothing), run["run"]
+        name = run["run"]
+        got, basis = _with_bill(sums.get(name), metered.get(name), nothing)
         more = extra.get(name, {"amount": 0.0})["amount"]
         row = {**run, **{h: got[h] for h in HOURS}, "sandbox_usd": got["sandbox_usd"], "booked_usd": more}
+        row["basis"] = basis
         for m in MONEY:
             row |= {f"{m}_compute": got[f"{m}_kept"], f"{m}_campaign": got[m], f"{m}_full": got[m] + more}
             row[m] = row[f"{m}_{boundary}"]
         row |= {"gpu_hours_billed": got["gpu_hours"], "lost_usd": got["usd"] - got["usd_kept"]}
-        row |= {"lineage_frac": ratio(got["gpu_hours_kept"], got["gpu_hours"]), "clock": clocks.get(name)}
+        share = "usd" if basis == METERED else "gpu_hours"
+        row |= {"lineage_frac": ratio(got[f"{share}_kept"], got[share]), "clock": clocks.get(name)}
         if boundary == "compute":
             row["gpu_hours"] = got["gpu_hours_kept"]
         useful, billed = goodput.get(name, (NAN, NAN))
         row |= {"useful_gpu_s": useful, "billed_gpu_s": billed, "goodput_frac": ratio(useful, billed)}
         out.append(row)
     return out
+
+
+def _with_bill(
+    held: dict[str, float] | None, bill: dict[str, float] | None, nothing: dict[str, float]
+) -> tuple[dict[str, float], str]:
+    """Sums of a run's pools with its token bill on top, and what its dollars are made of."""
+    if bill is None:
+        return (nothing, "") if held is None else (held, RENT)
+    paid = dict.fromkeys(MONEY, bill["usd"]) | {f"{m}_kept": bill["usd_kept"] for m in MONEY}
+    if held is None:
+        return {**nothing, "sandbox_usd": 0.0, **paid}, METERED
+    return {**held, **{name: held[name] + usd for name, usd in paid.items()}}, f"{RENT} + {METERED}"
 
 
 def _goodput(rows: tuple[Row, ...], tries: dict[tuple[str, int], Row]) -> dict[str, tuple[float, float]]:
@@ -219,7 +240,7 @@ def _by_campaign(runs: list[Row], booked: list[Row], boundary: str) -> list[Row]
     return out
 
 
-def _lost(rows: tuple[Row, ...]) -> list[Row]:
+def _lost(rows: tuple[Row, ...], bills: Metered, tries: dict[tuple[str, int], Row]) -> list[Row]:
     """Dollars and GPU-hours outside the surviving lineage, by attempt and cause."""
     parts = [
         {
@@ -230,6 +251,15 @@ def _lost(rows: tuple[Row, ...]) -> list[Row]:
         for r in rows
         if r["kept_frac"] < 1
     ]
+    for bill in bills.rows:
+        if bill["usd_kept"] < bill["usd"]:
+            end = tries.get((bill["run"], bill["attempt"]), {})
+            key = (
+                bill["run"],
+                bill["attempt"],
+                text(end.get("cause")) or text(end.get("status")) or "not stated",
+            )
+            parts.append({"key": key, "gpu_hours": NAN, "usd": bill["usd"] - bill["usd_kept"]})
     sums = add_up(parts, lambda r: r["key"], ["gpu_hours", "usd"])
     return [dict(zip(LOST, key, strict=False)) | got for key, got in sorted(sums.items())]
 
@@ -248,7 +278,8 @@ def _notices(rows: tuple[Row, ...], tries: dict[tuple[str, int], Row], runs: lis
         )
         out.append(Notice("time_lower_bound", words, run))
     allocated = {row["run"] for row in rows}
-    for run in (row["run"] for row in runs if not known(row["gpu_hours_billed"])):
+    open_runs = [r["run"] for r in runs if not known(r["gpu_hours_billed"]) and r["basis"] != METERED]
+    for run in open_runs:
         some = run in allocated
         lacking = "how long it held its GPUs, or how many" if some else "its pools (role, platform, GPUs)"
         out.append(Notice("cost_unknown", f"{run} has no cost: fill in {lacking} in the run details.", run))

@@ -13,6 +13,7 @@ from data.catalogue_types import CORE_UNIT, RENT_UNITS
 from data.derive import BY_DETAILS, FIRST_LOGGED, derive
 from data.errors import UserError
 from data.readers.base import Choices
+from data.services import METERED_SERVICES
 from data.sql import first
 from data.view import View
 
@@ -84,7 +85,7 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class Missing:
-    """What a run lacks for a dollar figure: `field` is gpus, platform or time.
+    """What a run lacks for dollars: `field` is gpus, platform or time; where tokens are paid, llm or tokens.
 
     `proposal` of gpus is a number, or GPUs by pool where the files know pools: {"train": 32, "rollout": 16}.
     """
@@ -189,8 +190,8 @@ def check_details(details: RunDetails, catalogue: Catalogue) -> None:
 
 def check_ids(catalogue: Catalogue, llm: str | None, platforms: Iterable[str | None]) -> None:
     """Raise UserError for a model or platform that the catalogue does not know."""
-    if llm is not None and catalogue.llm(llm) is None:
-        valid = [m.model_id for m in catalogue.llms()]
+    if llm is not None and catalogue.llm_id(llm) is None:
+        valid = catalogue.llm_ids()
         raise UserError(
             f"There is no model {llm} in the catalogue", "llm", f"Choose one of: {_listed(valid)}."
         )
@@ -256,6 +257,9 @@ def missing(rows: Any, run: str) -> list[Missing]:
         [run, run],
     )
     inferred = {name: (json.loads(value), how) for name, value, how in rows(_PROPOSALS, [run])}
+    head = rows("SELECT framework, llm FROM runs WHERE run = ?", [run])
+    if not pools and head and head[0][0] in METERED_SERVICES:
+        return _metered_missing(rows, run, *head[0], inferred)
     platform = rows("SELECT details->>'platform' FROM run_settings WHERE run = ?", [run])
     found: list[Missing] = []
     if without or not pools or any(gpus is None and cores is None for *_, gpus, cores, _ in pools):
@@ -268,6 +272,24 @@ def missing(rows: Any, run: str) -> list[Missing]:
     untimed = any(seconds is None for *_, seconds in pools) if pools else any(s is None for (s,) in timed)
     if untimed or (not pools and not timed):
         found.append(Missing(run, "time", _TIME_TEXT))
+    return found
+
+
+def _metered_missing(
+    rows: Any, run: str, framework: str, llm: str | None, inferred: Mapping[str, tuple[Any, str]]
+) -> list[Missing]:
+    """What a bill by the token lacks: the model, its price, or the tokens."""
+    service = METERED_SERVICES[framework]
+    found: list[Missing] = []
+    if llm is None:
+        text = f"{service} is paid by the token: choose the model that was trained, its price depends on it."
+        found.append(Missing(run, "llm", text, *inferred.get("llm", (None, None))))
+    elif load_catalogue().token_rates(framework, llm) is None:
+        found.append(Missing(run, "llm", f"The price book has no token price of {service} for {llm}."))
+    told = rows("SELECT count(coalesce(tok_trained, tok_total, tok_gen)) FROM steps WHERE run = ?", [run])
+    if not told[0][0]:
+        text = f"No file says how many tokens {service} processed: load the run's metrics.jsonl."
+        found.append(Missing(run, "tokens", text))
     return found
 
 

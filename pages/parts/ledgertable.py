@@ -16,8 +16,8 @@ from pages.parts.urlcheck import UrlNotice, quote
 from pages.parts.words import column_label, md_escape
 
 DEFAULT = (
-    "run", "synthetic", "status", "platforms", "gpu_hours", "usd", "phase_bar", "score_line", "last_score",
-    "gain", "usd_per_point", "steps", "rollouts", "usd_per_rollout", "goodput_frac", "warnings",
+    "run", "synthetic", "status", "platforms", "gpu_hours", "usd", "basis", "phase_bar", "score_line",
+    "last_score", "gain", "usd_per_point", "steps", "rollouts", "usd_per_rollout", "goodput_frac", "warnings",
 )  # fmt: skip
 STATUS_COLOURS = {
     "completed": "#35A47C",
@@ -30,6 +30,7 @@ LABELS = {
     "run": "Run",
     "gpu_hours": "GPU-hours",
     "usd": "Spend (USD)",
+    "basis": "Paid as",
     "usd_low": "Spend, low quote (USD)",
     "usd_high": "Spend, high quote (USD)",
     "phase_bar": "$ by phase",
