@@ -8,7 +8,7 @@ from analysis.common import figure, nothing, result
 from analysis.frames import lookup, whole
 from analysis.freephase import with_free
 from analysis.params import CommonParams
-from analysis.phases import ON_CLOCK, OUTSIDE, UNATTRIBUTED, phase_costs
+from analysis.phases import ENDS, ON_CLOCK, OUTSIDE, UNATTRIBUTED, phase_costs
 from analysis.result import Figure, Notice, Result
 from analysis.spend import compute_spend, filters_of
 from analysis.words import digits3, percent
@@ -16,11 +16,12 @@ from data.queries import bottleneck as queries
 from data.queries import spend as spend_queries
 from data.view import View
 
+DOLLARS = ("usd", *ENDS)
 MOST_POINTS = 4000
 MOST_FLAGS = 1000
 PHASES = [
     "run", "mode", "pool", "phase", "kind", "total_s", "mean_s", "median_s", "max_s", "share_of_step_frac",
-    "usd",
+    "usd", "usd_low", "usd_high",
     "share_of_usd_frac", "step_mean_s", "step_median_s", "step_if_free_s", "speedup_if_free", "free_note",
 ]  # fmt: skip
 STEPS = [
@@ -81,10 +82,10 @@ def _stack(view: View, params: BottleneckParams, raw: pd.DataFrame, runs: int) -
 def _phases(runs: pd.DataFrame, times: pd.DataFrame, raw: pd.DataFrame, costs: pd.DataFrame) -> pd.DataFrame:
     """Clock seconds with the dollars of the pools that they occupy, and the remainders."""
     keys = ["run", "named", "phase", "kind"]
-    spent = costs.groupby(keys, sort=True)["usd"].agg(whole).reset_index()
+    spent = costs.groupby(keys, sort=True)[list(DOLLARS)].agg(whole).reset_index()
     rows = raw.rename(columns={"pool": "named"}).merge(spent, on=keys, how="left")
     rest = costs[costs["kind"] == "rest"].groupby(keys, sort=True)
-    remainder = rest.agg(total_s=("seconds", "sum"), usd=("usd", whole)).reset_index()
+    remainder = rest.agg(total_s=("seconds", "sum"), **{m: (m, whole) for m in DOLLARS}).reset_index()
     out = pd.concat([rows, remainder, _unpriced_rest(times, raw, costs)], ignore_index=True)
     out = out.merge(times, on="run", how="left")
     out = out.merge(runs[["run", "mode", "usd"]].rename(columns={"usd": "run_usd"}), on="run", how="left")
@@ -106,7 +107,7 @@ def _unpriced_rest(times: pd.DataFrame, raw: pd.DataFrame, costs: pd.DataFrame) 
     out = pd.DataFrame(
         {"run": bare["run"], "named": "", "phase": UNATTRIBUTED, "kind": "rest", "total_s": seconds}
     )
-    return out.assign(usd=float("nan"))
+    return out.assign(**dict.fromkeys(DOLLARS, float("nan")))
 
 
 def _notices(runs: pd.DataFrame, times: pd.DataFrame, raw: pd.DataFrame, flags: pd.DataFrame) -> list[Notice]:
@@ -154,6 +155,7 @@ def _figures(params: BottleneckParams, phases: pd.DataFrame, times: pd.DataFrame
         figure("phase_share", top["share_of_step_frac"], label=f"{name}: share of the step", n=steps),
         figure(
             "usd_by_phase", top["usd"], label=f"{name}: dollars", boundary=params.boundary,
+            low=top["usd_low"], high=top["usd_high"], interval="quote_range",
             missing="pools or prices are missing, or the phase overlaps others",
         ),
         figure("if_free", top["step_if_free_s"], label=f"Step if {name.lower()} were free",

@@ -13,7 +13,8 @@ UNATTRIBUTED = "unattributed"
 OUTSIDE = "outside_steps"
 SANDBOX = "sandbox"
 BOOKED = "booked"
-NUMBERS = ["seconds", "usd", "usd_kept"]
+ENDS = ("usd_low", "usd_high")
+NUMBERS = ["seconds", "usd", *ENDS, "usd_kept"]
 COLUMNS = ["run", "attempt", "pool", "named", "role", "phase", "kind", *NUMBERS]
 Pool = tuple[str, int, str]
 
@@ -22,6 +23,8 @@ def phase_costs(
     spend: Spend, seconds: pd.DataFrame, step_seconds: pd.DataFrame, boundary: str
 ) -> pd.DataFrame:
     """Rows (COLUMNS) whose usd of kinds other than wait and busy sum to the cost of each run.
+
+    `usd_low` and `usd_high` are the same at the lowest and the highest published quote.
 
     `seconds` and `step_seconds` come from data.queries.spend. usd_per_s of a pool = its usd / its seconds;
     unattributed = step seconds - wall and exposed seconds, outside_steps = allocated - step seconds. Neither
@@ -32,6 +35,22 @@ def phase_costs(
     timed = match_pools(
         records(seconds), pools, {r["run"]: r["mode"] for r in records(spend.runs[["run", "mode"]])}
     )
+    rows = _priced(spend, timed, pools, step_seconds, boundary)
+    for end in ENDS:
+        other = _priced(spend, timed, _pools(spend, end), step_seconds, boundary)
+        rows = [{**row, end: same["usd"]} for row, same in zip(rows, other, strict=True)]
+    rows.sort(key=lambda r: (r["run"], r["attempt"], r["pool"], r["phase"], r["kind"]))
+    return table(rows, COLUMNS, NUMBERS)
+
+
+def _priced(
+    spend: Spend,
+    timed: list[Row],
+    pools: dict[Pool, Row],
+    step_seconds: pd.DataFrame,
+    boundary: str,
+) -> list[Row]:
+    """The rows of phase_costs at the quote that `pools` were priced at, in an order of their own."""
     steps = {(r["run"], r["attempt"]): r for r in records(step_seconds)}
     rows: list[Row] = []
     clocks: dict[Pool, tuple[float, float]] = {}
@@ -49,20 +68,25 @@ def phase_costs(
         rows = [{**r, "seconds": r["seconds_kept"], "usd": r["usd_kept"]} for r in rows]
     else:
         rows = [{**r, "usd": r["usd_all"]} for r in rows]
-    if boundary == "full":
-        rows += _booked(spend)
-    rows.sort(key=lambda r: (r["run"], r["attempt"], r["pool"], r["phase"], r["kind"]))
-    return table(rows, COLUMNS, NUMBERS)
+    return [*rows, *_booked(spend)] if boundary == "full" else rows
 
 
 def _key(row: Mapping[str, Any]) -> Pool:
     return row["run"], row["attempt"], row["pool"]
 
 
-def _pools(spend: Spend) -> dict[Pool, Row]:
-    """Pools of attempts: role, sandbox, seconds and usd, whole and on the surviving lineage."""
+def _pools(spend: Spend, quote: str = "usd") -> dict[Pool, Row]:
+    """Pools of attempts: role, sandbox, seconds and usd at a quote, whole and on the surviving lineage."""
     names = ["seconds", "seconds_kept", "usd", "usd_kept"]
-    parts = [{**row, "seconds_kept": number(row["seconds"]) * row["kept_frac"]} for row in spend.rows]
+    parts = [
+        {
+            **row,
+            "seconds_kept": number(row["seconds"]) * row["kept_frac"],
+            "usd": row[quote],
+            "usd_kept": row[f"{quote}_kept"],
+        }
+        for row in spend.rows
+    ]
     sums = add_up(parts, _key, names)
     first: dict[Pool, Row] = {}
     for row in spend.rows:

@@ -1,5 +1,7 @@
 """Where the time of each step went, and how long a step would be if one phase were free."""
 
+import math
+
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
@@ -16,6 +18,7 @@ CHECK_WORDS = {
     "throughput_against_tokens": "its throughput does not fit tokens, GPUs and time",
 }
 MOST_POOLS = 4
+MOST_TICKS = 7
 
 
 @marked
@@ -165,15 +168,28 @@ def _dress(
         mode=mode,
         height=340 if pools == 1 else 190 * pools + 60,
     )
-    stride = max(1, len(bins) // 6)
-    ticks = bins.iloc[::stride]
+    ticks = step_ticks(bins)
     fig.update_layout(barmode="relative", bargap=0 if len(bins) > 40 else 0.1)
-    fig.update_xaxes(tickvals=ticks["bin"], ticktext=[f"{s:g}" for s in ticks["step_first"]], showgrid=False)
+    fig.update_xaxes(tickvals=list(ticks), ticktext=[f"{s:,}" for s in ticks.values()], showgrid=False)
     fig.update_xaxes(title_text="Step", row=pools, col=1)
     fig.update_yaxes(title_text=unit if pools == 1 else unit.split(" ")[-1].strip("()"))
     if dollars:
         fig.update_yaxes(tickprefix="$")
     theme.name_panels(fig, mode)
+
+
+def step_ticks(bins: pd.DataFrame) -> dict[int, int]:
+    """Return {bin: step} for the axis of a stack: round steps, each at the first bin that holds it."""
+    first, last = int(bins["step_first"].min()), int(bins["step_last"].max())
+    apart = max(1.0, (last - first) / MOST_TICKS)
+    scale = 10 ** math.floor(math.log10(apart))
+    stride = next(round(scale * n) for n in (1, 2, 5, 10) if scale * n >= apart)
+    ticks: dict[int, int] = {}
+    for row in bins.itertuples():
+        step = int(row.step_last) // stride * stride
+        if row.step_first <= step and step not in ticks.values():
+            ticks[int(row.bin)] = step
+    return ticks
 
 
 @marked

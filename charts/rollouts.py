@@ -208,9 +208,8 @@ def _by_step(
     values = scale * frame[column] / (frame["steps"].clip(lower=1) if a_step else 1)
     data = frame.assign(drawn=values)
     lines = _lines(result, data, "drawn", hover, mode)
-    if len(lines) > 1:
-        for line in lines:
-            line.line.width = THIN_PX
+    for line in lines:
+        line.line.width = THIN_PX
     return theme.apply(
         go.Figure(lines),
         title=title,

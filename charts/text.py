@@ -3,7 +3,7 @@
 import math
 
 from analysis.result import Figure
-from analysis.words import count, digits3, money
+from analysis.words import count, digits3, money, plural
 
 _UNIT_WORDS = {
     "gpu_h": "GPU-hours",
@@ -16,6 +16,19 @@ _UNIT_WORDS = {
     "count": "",
 }
 _PER_WORDS = {"pp": "point", "mtok": "million tokens", "gpu_h": "GPU-hour", "gpu-h": "GPU-hour"}
+COUNTED = {
+    "gain": "task",
+    "mdd": "task",
+    "score": "task",
+    "step_mean_s": "step",
+    "phase_share": "step",
+    "rollouts": "step",
+    "utilisation": "GPU",
+    "coverage": "GPU",
+    "sandbox_ok": "call",
+    "sandbox_core_h": "call",
+}
+"""What the `n` of a headline figure counts."""
 INTERVAL_WORDS = {
     "ci95": "95 % interval",
     "p10_p90": "p10–p90",
@@ -57,6 +70,14 @@ def unit_tail(unit: str) -> str:
         return ""
     rest = low[len("usd per ") :]
     return f"per {_PER_WORDS.get(rest, rest.replace('_', ' '))}"
+
+
+def counted(figure: Figure) -> str:
+    """Return how many of what a figure rests on, 'n = 257 steps'; '' when it does not say."""
+    if figure.n is None:
+        return ""
+    noun = "pair" if figure.unit == "x" else COUNTED.get(figure.name, "")
+    return f"n = {figure.n:,} {plural(noun, figure.n) if noun else ''}".strip()
 
 
 def interval(figure: Figure) -> str:

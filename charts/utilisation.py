@@ -16,6 +16,9 @@ from charts.theme import Mode
 
 RUNGS = {"paid": "Paid", "allocated": "Allocated", "active": "Active", "effective": "Effective"}
 
+BELOW_MAP_PX, SCALE_BELOW_PX = 112, 66
+"""Room under the map, and how far below the map its colour scale begins."""
+
 
 def measure_label(result: Result) -> str:
     """Return the name of the measure that a result shows."""
@@ -131,7 +134,9 @@ def heat(result: Result, mode: Mode = "light") -> go.Figure:
         x="Time (UTC)",
         height=max(190, 120 + min(22 * len(rows), 760)),
     )
-    fig.update_layout(margin_b=112, height=fig.layout.height + 56)
+    fig.update_layout(margin_b=BELOW_MAP_PX, height=fig.layout.height + BELOW_MAP_PX - theme.AXIS_PX)
+    plot = fig.layout.height - fig.layout.margin.t - BELOW_MAP_PX
+    fig.update_traces(colorbar_y=-SCALE_BELOW_PX / plot)
     _row_names(fig, rows, mode)
     return fig
 
@@ -164,9 +169,8 @@ def _map(frame: pd.DataFrame, rows: pd.DataFrame, scale: tuple[str, ...]) -> go.
             "len": 0.5,
             "x": 0,
             "xanchor": "left",
-            "y": 0,
             "yanchor": "top",
-            "ypad": 62,
+            "ypad": 0,
             "ticksuffix": " %",
             "nticks": 3,
         },

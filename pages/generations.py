@@ -20,6 +20,7 @@ from pages.parts.tables import UNKNOWN, as_shown, column_config, show_table
 METRIC = "tokens_per_s_per_gpu"
 ALL_MODELS = "all models"
 ALL_MODES = "all"
+WIDE = ("tokens_per_s_per_gpu", "step_time_s")
 REFERENCE = [
     "family",
     "platform",
@@ -109,10 +110,11 @@ def show_runs(found: Result, name: str, title: str, columns: list[str]) -> None:
         st.markdown(f"**{title}**", width="content")
         csv_button(frame, f"generations-{name}.csv", key=f"gen_csv_{name}")
     config = column_config(frame, LABELS)
-    for wide in ("tokens_per_s_per_gpu", "step_time_s"):
+    for wide in WIDE:
         config[wide] = st.column_config.NumberColumn(LABELS[wide], format="localized")
+    digits3 = {wide: frame[wide].map(lambda v: float(f"{v:.3g}")) for wide in WIDE}
     st.dataframe(
-        as_shown(frame.round({"tokens_per_s_per_gpu": 2, "step_time_s": 1})),
+        as_shown(frame.assign(**digits3)),
         hide_index=True,
         column_config=config,
         key=f"gen_table_{name}",

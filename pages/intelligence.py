@@ -3,7 +3,6 @@
 import pandas as pd
 import streamlit as st
 
-from analysis.result import Result
 from charts import gain as gain_charts
 from charts import learning as learning_charts
 from charts import unit_economics as unit_charts
@@ -56,10 +55,9 @@ RUNS = (
 )
 
 
-def scores_in_percent(result: Result) -> tuple[str, ...]:
-    """Return the columns of scores to show in percent: all when every score is a share of tasks."""
-    kinds = set(result.tables["points"].get("kind", pd.Series(dtype=object)).dropna())
-    return ("score", "low", "high") if kinds == {"fraction"} else ()
+def shares_of_tasks(frame: pd.DataFrame, mark: str, share: str, columns: tuple[str, ...]) -> tuple[str, ...]:
+    """Return `columns`, to show in percent, when column `mark` says `share` of every score of the table."""
+    return columns if set(frame.get(mark, pd.Series(dtype=object)).dropna()) == {share} else ()
 
 
 state = current()
@@ -96,13 +94,20 @@ show_figures(costs)
 show_chart(unit_charts.unit_costs(costs, state.theme), key="intelligence-unit-costs")
 
 st.subheader("Tables", anchor=False)
-show_table(gain, "gains", title="Comparisons, with the refused ones and why", columns=COMPARISON)
+show_table(
+    gain,
+    "gains",
+    title="Comparisons, with the refused ones and why",
+    columns=COMPARISON,
+    percent=shares_of_tasks(gain.tables["gains"], "unit", "points", ("before_score", "after_score")),
+    labels={"low": "Gain, low (points)", "high": "Gain, high (points)"},
+)
 show_table(
     learning,
     "points",
     title="Scores and what had been spent by then",
     columns=SCORES,
-    percent=scores_in_percent(learning),
+    percent=shares_of_tasks(learning.tables["points"], "kind", "fraction", ("score", "low", "high")),
     labels={"low": "Score, low", "high": "Score, high", "usd": "Spent by then (USD)"},
 )
 show_table(learning, "runs", title="Runs: spend, gain and dollars per point", columns=RUNS)

@@ -75,6 +75,10 @@ st.subheader("Tables", anchor=False)
 show_table(steps, "phases", title="Phases: seconds and dollars")
 show_table(steps, "flags", title="Steps that contradict themselves")
 show_table(rollouts, "totals", title="Rollouts by run")
-show_table(rollouts, "reported", title="Throughput as the files report it (two bases are never compared)")
+show_table(
+    rollouts,
+    "reported",
+    title="Throughput as the files report it, in tokens/s (two bases are never compared)",
+)
 show_table(costs, "units", title="Unit costs by run", percent=SHARES)
 show_how([steps, rollouts, costs], "rollouts")

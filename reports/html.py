@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from analysis.result import Figure
-from charts.text import interval, quantity, unit_tail
+from charts.text import counted, interval, quantity, unit_tail
 from reports.canonical import script_json
 from reports.freeze import SYNTHETIC_CODES, FrozenReport
 from reports.redact import Redaction
@@ -153,7 +153,7 @@ def _number(raw: Mapping[str, Any]) -> Number:
     known = figure.value is not None
     detail = [f"{figure.boundary} boundary"] if figure.boundary else []
     if figure.n is not None:
-        detail.append(f"n = {figure.n:,}")
+        detail.append(counted(figure))
     return Number(
         label=figure.label or figure.name.replace("_", " "),
         value=quantity(figure.value, figure.unit) if known else "Not known",

@@ -1,6 +1,6 @@
 """Run details of all runs in one editable table, and the pools of one run below."""
 
-from typing import Any, get_args
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -8,10 +8,11 @@ from pydantic import ValidationError
 
 from data.errors import UserError
 from data.queries import run_details as queries
-from data.run_details import Algorithm, Mode, current_details, missing_for_cost, save_details
+from data.run_details import current_details, missing_for_cost, save_details
 from data.store import Store
 from pages.parts.notices import show_error
 from pages.parts.run_form import show_run_form
+from pages.parts.words import ALGORITHMS, MODES
 
 EDITABLE = ["campaign", "llm", "algorithm", "mode", "team", "note"]
 
@@ -20,7 +21,7 @@ def show_details(store: Store) -> None:
     """Draw the table and, below it, the form of one run."""
     with store.view() as view:
         frame = queries.table(view)
-        llms = [m.model_id for m in view.catalogue.llms()]
+        models = {m.model_id: m.name for m in view.catalogue.llms()}
         frame["complete"] = [not missing_for_cost(view, run) for run in frame["run"]]
     if frame.empty:
         st.caption("No run yet: drop a file above, or load the example.")
@@ -30,7 +31,7 @@ def show_details(store: Store) -> None:
         .astype(object)
         .where(frame[["run", "complete", *EDITABLE]].notna(), None)
     )
-    edited = _editor(before, llms)
+    edited = _editor(before, models)
     if st.button("Save the table", key="save_details_table", icon=":material/save:"):
         _save(store, before, edited)
     names = list(frame["run"])
@@ -40,7 +41,7 @@ def show_details(store: Store) -> None:
         show_run_form(store, run, key=f"tab_{run}")
 
 
-def _editor(frame: pd.DataFrame, llms: list[str]) -> pd.DataFrame:
+def _editor(frame: pd.DataFrame, models: dict[str, str]) -> pd.DataFrame:
     column = st.column_config
     edited: pd.DataFrame = st.data_editor(
         frame,
@@ -53,9 +54,13 @@ def _editor(frame: pd.DataFrame, llms: list[str]) -> pd.DataFrame:
             "run": column.TextColumn("Run", pinned=True),
             "complete": column.CheckboxColumn("Has dollars", help="Nothing is missing for a dollar figure."),
             "campaign": column.TextColumn("Campaign", max_chars=200),
-            "llm": column.SelectboxColumn("Model", options=llms),
-            "algorithm": column.SelectboxColumn("Algorithm", options=list(get_args(Algorithm))),
-            "mode": column.SelectboxColumn("Mode", options=list(get_args(Mode))),
+            "llm": column.SelectboxColumn(
+                "Model", options=list(models), format_func=lambda m: models.get(m, m)
+            ),
+            "algorithm": column.SelectboxColumn(
+                "Algorithm", options=list(ALGORITHMS), format_func=ALGORITHMS.__getitem__
+            ),
+            "mode": column.SelectboxColumn("Mode", options=list(MODES), format_func=MODES.__getitem__),
             "team": column.TextColumn("Team", max_chars=200),
             "note": column.TextColumn("Note", max_chars=500),
         },

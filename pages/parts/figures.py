@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from analysis.result import Figure, Result
-from charts.text import interval_parts, split_unit, unit_tail
+from charts.text import counted, interval_parts, split_unit, unit_tail
 
 
 def show_figures(result: Result, names: Sequence[str] | None = None) -> None:
@@ -41,8 +41,8 @@ def card_html(figure: Figure) -> str:
     lines.append(f'<dd class="value">{html.escape(number)}{small}</dd>')
     if ends:
         lines.append(f'<dd class="range">{html.escape(ends)}</dd>')
-    counted = f"n\u00a0=\u00a0{figure.n:,}" if figure.n is not None else ""
-    note = " · ".join(part for part in (kind if ends else "", counted) if part)
+    rests_on = counted(figure).replace(" ", "\u00a0")
+    note = " · ".join(part for part in (kind if ends else "", rests_on) if part)
     if note:
         lines.append(f"<dd>{html.escape(note)}</dd>")
     return f"<div>{''.join(lines)}</div>"

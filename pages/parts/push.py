@@ -10,6 +10,8 @@ from reports.push_snippets import curl_lines, python_lines
 from reports.push_tokens import PushToken, PushTokenError, PushTokens
 
 _SHOWN = "push_shown"
+UNKNOWN_ADDRESS = "http://YOUR-ADDRESS/"
+"""Stands in the lines to copy where no browser has said under which address it sees the page."""
 LIVES = {7: "7 days", 90: "90 days", 366: "1 year", 0: "until revoked"}
 
 
@@ -47,7 +49,7 @@ def _snippets() -> None:
         st.success("Shown once: copy the token now.", icon=":material/key:")
         st.code(kept[1], language=None)
         st.button("I have copied it", key="push_copied", on_click=_forget, type="tertiary")
-    address = base_url() or st.context.url.split("?")[0].rsplit("/", 1)[0]
+    address = base_url() or (st.context.url or UNKNOWN_ADDRESS).split("?")[0].rsplit("/", 1)[0]
     shell, loop = st.tabs(["curl", "Python"])
     shell.code(curl_lines(address), language="bash")
     loop.code(python_lines(address), language="python")

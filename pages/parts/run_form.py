@@ -1,6 +1,6 @@
 """The form that asks for what no file knows: campaign, model, and the pools with their platform and GPUs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 import pandas as pd
@@ -12,9 +12,7 @@ from data.catalogue_types import RENT_KINDS
 from data.errors import UserError
 from data.queries import run_details as queries
 from data.run_details import (
-    Algorithm,
     Missing,
-    Mode,
     PoolDetails,
     Role,
     RunDetails,
@@ -28,7 +26,7 @@ from data.run_details import (
 )
 from data.store import Store
 from pages.parts.notices import show_error
-from pages.parts.words import md_escape
+from pages.parts.words import ALGORITHMS, MODES, md_escape
 
 POOL_COLUMNS = ["pool", "role", "platform", "gpus", "cores", "price_id", "seconds"]
 STATUSES = list(get_args(Status))
@@ -58,7 +56,7 @@ def show_run_form(store: Store, run: str, *, key: str) -> None:
         starts = start_choices(view, run)
         catalogue = view.catalogue
     _lacking(run, lacking)
-    _hints(hints)
+    _hints(hints, catalogue)
     with st.form(f"details_{key}", border=False):
         chosen = _heads(details, in_force, hints, campaigns, catalogue, key)
         pools = initial_pools(details, known, hints)
@@ -128,7 +126,7 @@ def _shared_platform(pools: pd.DataFrame, catalogue: Catalogue, key: str) -> str
         "Platform",
         list(names),
         index=None,
-        format_func=lambda name: f"{names[name]} ({name})",
+        format_func=names.__getitem__,
         placeholder="Choose: it counts for every pool below that names none",
         key=f"platform_{key}",
     )
@@ -142,9 +140,12 @@ def _lacking(run: str, lacking: Sequence[Missing]) -> None:
     st.markdown("  \n".join(lines))
 
 
-def _hints(hints: Sequence[Suggestion]) -> None:
+def _hints(hints: Sequence[Suggestion], catalogue: Catalogue) -> None:
+    named = {p.platform_id: p.name for p in catalogue.platforms()}
+    named |= {m.model_id: m.name for m in catalogue.llms()}
     lines = [
-        f"- **{FIELD_WORDS.get(h.field, h.field)}: {md_escape(str(h.value))}** {md_escape(h.how)}"
+        f"- **{FIELD_WORDS.get(h.field, h.field)}: {md_escape(named.get(str(h.value), str(h.value)))}** "
+        f"{md_escape(h.how)}"
         for h in hints
     ]
     if lines:
@@ -164,20 +165,31 @@ def _heads(
     def start(name: str) -> str | None:
         return getattr(details, name) or in_force.get(name) or inferred.get(name)
 
-    llms = [m.model_id for m in catalogue.llms()]
+    models = {m.model_id: m.name for m in catalogue.llms()}
     first, second, third, fourth = st.columns(4)
     with first:
         campaign = _pick("Campaign", list(campaigns), start("campaign"), f"campaign_{key}", new=True)
     with second:
-        llm = _pick("Model", llms, start("llm"), f"llm_{key}")
+        llm = _pick("Model", list(models), start("llm"), f"llm_{key}", words=models)
     with third:
-        algorithm = _pick("Algorithm", list(get_args(Algorithm)), start("algorithm"), f"algorithm_{key}")
+        algorithm = _pick(
+            "Algorithm", list(ALGORITHMS), start("algorithm"), f"algorithm_{key}", words=ALGORITHMS
+        )
     with fourth:
-        mode = _pick("Mode", list(get_args(Mode)), start("mode"), f"mode_{key}")
+        mode = _pick("Mode", list(MODES), start("mode"), f"mode_{key}", words=MODES)
     return {"campaign": campaign, "llm": llm, "algorithm": algorithm, "mode": mode}
 
 
-def _pick(label: str, options: list[str], start: str | None, key: str, *, new: bool = False) -> str | None:
+def _pick(
+    label: str,
+    options: list[str],
+    start: str | None,
+    key: str,
+    *,
+    new: bool = False,
+    words: Mapping[str, str] | None = None,
+) -> str | None:
+    named = words or {}
     if start and start not in options and new:
         options = [start, *options]
     picked = st.selectbox(
@@ -186,6 +198,7 @@ def _pick(label: str, options: list[str], start: str | None, key: str, *, new: b
         index=options.index(start) if start in options else None,
         placeholder="Choose or type" if new else "Not known",
         accept_new_options=new,
+        format_func=lambda option: named.get(option, option),
         key=key,
     )
     return picked.strip() or None if isinstance(picked, str) else None
@@ -206,7 +219,7 @@ def _started_from(starts: Sequence[str], details: RunDetails, key: str) -> str |
 
 
 def _pool_editor(frame: pd.DataFrame, catalogue: Catalogue, key: str) -> pd.DataFrame:
-    platforms = [p.platform_id for p in catalogue.platforms()]
+    names = {p.platform_id: p.name for p in catalogue.platforms()}
     prices = [p.price_id for p in catalogue.prices() if p.kind in RENT_KINDS and p.value is not None]
     st.markdown(
         "**Pools** :small[GPUs held for the whole run. Separate rollout GPUs are a pool of their own.]"
@@ -224,7 +237,9 @@ def _pool_editor(frame: pd.DataFrame, catalogue: Catalogue, key: str) -> pd.Data
             "role": column.SelectboxColumn(
                 "Role", options=list(get_args(Role)), default="colocated", width="small"
             ),
-            "platform": column.SelectboxColumn("Platform", options=platforms, width="medium"),
+            "platform": column.SelectboxColumn(
+                "Platform", options=list(names), format_func=names.__getitem__, width="medium"
+            ),
             "gpus": column.NumberColumn("GPUs", min_value=0, format="%g", width="small"),
             "cores": column.NumberColumn("Cores", min_value=0, format="%g", width="small"),
             "price_id": column.SelectboxColumn(

@@ -9,11 +9,13 @@ import streamlit as st
 
 from analysis.result import Result
 from pages.parts.download import csv_button
+from pages.parts.state import platform_names
 from pages.parts.words import column_label, has_value_labels, value_label
 
 HEIGHT_ROWS = 12
 TALL_PX = 440
 UNKNOWN = "–"
+PLATFORMS = frozenset({"platform", "platforms", "platform_id", "baseline_platform_id", "target_platform_id"})
 
 
 def table_height(rows: int) -> Literal["content"] | int:
@@ -28,7 +30,8 @@ def number_format(name: str, values: pd.Series) -> str:
     typical = float(finite.median()) if len(finite) else 1.0
     whole = pd.api.types.is_integer_dtype(values) or typical >= 100
     places = 0 if whole else min(6, max(0, 2 - math.floor(math.log10(typical))))
-    dollars = "$" if "usd" in name.split("_") else ""
+    parts = name.split("_")
+    dollars = "$" if "usd" in parts and parts[-1] != "frac" else ""
     return f"{dollars}%,.{places}f"
 
 
@@ -40,7 +43,22 @@ def as_shown(frame: pd.DataFrame, percent: Sequence[str] = ()) -> pd.DataFrame:
             out[name] = 100 * out[name]
         elif has_value_labels(str(name)):
             out[name] = [value_label(str(name), v) for v in out[name]]
+        elif str(name) in PLATFORMS:
+            out[name] = [_platform_name(v) for v in out[name]]
     return out
+
+
+def in_percent(labels: Mapping[str, str], percent: Sequence[str]) -> dict[str, str]:
+    """Return the headings with the unit of the columns that `as_shown` turns into percent."""
+    told = {name: labels.get(name, column_label(name)) for name in percent}
+    return {**labels, **{name: text if "%" in text else f"{text} (%)" for name, text in told.items()}}
+
+
+def _platform_name(value: Any) -> Any:
+    names = platform_names()
+    if isinstance(value, list | tuple):
+        return [names.get(v, v) for v in value]
+    return names.get(value, value) if isinstance(value, str) else value
 
 
 def column_config(frame: pd.DataFrame, labels: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -79,13 +97,14 @@ def show_table(
     if columns:
         frame = frame[[c for c in columns if c in frame.columns]]
     shown = as_shown(frame, percent)
+    words = in_percent(labels or {}, percent)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         st.markdown(f"**{title}**", width="content")
         csv_button(frame, f"{result.analysis}-{name}.csv", key=f"csvtable_{result.analysis}_{name}")
     st.dataframe(
         shown,
         hide_index=True,
-        column_config=column_config(shown, labels),
+        column_config=column_config(shown, words),
         key=f"table_{result.analysis}_{name}",
         height=table_height(len(shown)),
         placeholder=UNKNOWN,

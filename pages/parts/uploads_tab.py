@@ -57,14 +57,14 @@ def _table(listing: pd.DataFrame) -> None:
 def _column_config() -> dict[str, Any]:
     column, number = st.column_config, st.column_config.NumberColumn
     return {
-        "name": column.TextColumn("File", width=215, pinned=True),
-        "uploaded_at": column.DatetimeColumn("Loaded (UTC)", format="D MMM YYYY, HH:mm", width=130),
-        "format": column.TextColumn("Format", width=165),
-        "records": number("Records", format="localized", width=70),
-        "stored": number("Stored", format="localized", width=70),
+        "name": column.TextColumn("File", width=210, pinned=True),
+        "uploaded_at": column.DatetimeColumn("Loaded (UTC)", format="D MMM YYYY, HH:mm", width=125),
+        "format": column.TextColumn("Format", width=185),
+        "records": number("Records", format="localized", width=66),
+        "stored": number("Stored", format="localized", width=66),
         "quarantined": number("Set aside", format="localized", width=75),
         "ignored": number("Ignored", format="localized", width=62),
-        "size_bytes": number("Size", format="bytes", width=70),
+        "size_bytes": number("Size", format="bytes", width=66),
         "synthetic": column.MultiselectColumn(
             "Data", options=["synthetic"], color=SYNTHETIC_COLOUR, width=85
         ),

@@ -1,5 +1,7 @@
 """Text on its way into Streamlit: names are data, so nothing in them may act as markdown."""
 
+import re
+
 from analysis.measures import MEASURES
 from charts.palette import PHASE_LABELS
 from data.catalogue_types import KIND_WORDS
@@ -130,14 +132,21 @@ _FIXED = {
     "as_of": "Date",
     "algo": "Algorithm",
 }
+ALGORITHMS = {
+    "grpo": "GRPO", "ppo": "PPO", "dpo": "DPO", "sft": "SFT", "distill": "distillation", "other": "other"
+}  # fmt: skip
+MODES = {"sync": "synchronous", "one_step_off": "one step off", "async": "asynchronous"}
 ENDS = {"low": ", low", "high": ", high", "min": ", least", "max": ", most"}
 _VALUES = {
     "kind": {**KIND_WORDS, "wall": "work", "wait": "waiting", "exposed": "waiting, exposed"},
-    "mode": {"sync": "synchronous", "one_step_off": "one step off", "async": "asynchronous"},
+    "mode": MODES,
+    "algorithm": ALGORITHMS,
     "phase": {**PHASE_LABELS, "": "None"},
     "rung": {"paid": "Paid", "allocated": "Allocated", "active": "Active", "effective": "Effective"},
+    "before_label": {"start": "where the money started", "first_logged": "first evaluation logged"},
     "verdict": {"cannot_tell": "cannot tell", "refused": "not comparable"},
 }
+_GPU = re.compile(r"\bgpu\b")
 _PLAIN_IDS = {"basis", "n_source", "method", "check_name", "tier", "parameter", "throughput_basis"}
 _VALUES["measure"] = {
     **{m: MEASURES[m].label for m in MEASURES},
@@ -156,7 +165,7 @@ def value_label(column: str, value: object) -> object:
     """Return what a cell shows for a value that has words: 'one step off' for one_step_off."""
     if not isinstance(value, str):
         return value
-    plain = value.replace("_", " ") if column in _PLAIN_IDS else value
+    plain = _GPU.sub("GPU", value.replace("_", " ")) if column in _PLAIN_IDS else value
     return _VALUES.get(column, {}).get(value, plain)
 
 

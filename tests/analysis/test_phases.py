@@ -135,3 +135,23 @@ def test_parts_add_up_for_any_run(
     home.add("step_phases", *phases("r", 1, range(1, 4), timers, kind=kind, pool=named))
     table, usd = costs_of(home, boundary)
     assert by_run_and_phase(table)["usd"].sum() == pytest.approx(usd["r"], abs=0.005)
+
+
+@pytest.mark.parametrize("boundary", BOUNDARIES)
+def test_the_ends_of_a_phase_add_up_to_the_range_of_quotes(home: Home, boundary: str) -> None:
+    home.add("costs", {"currency": "USD", "run": "steady", "bucket": "data", "effective_cost": 12.34})
+    table, _ = costs_of(home, boundary)
+    runs = compute_spend(home.view(), CommonParams(boundary=boundary)).runs.set_index("run")
+    told = table[~table["kind"].isin(["wait", "busy"])].groupby("run")[["usd_low", "usd", "usd_high"]].sum()
+    for name in ("usd_low", "usd", "usd_high"):
+        assert told[name].to_dict() == pytest.approx(runs[name].to_dict(), abs=0.005)
+    assert (told["usd_low"] < told["usd_high"]).any()
+
+
+def test_the_dollars_of_the_longest_phase_carry_the_range_of_quotes(home: Home) -> None:
+    from analysis import registry
+
+    figure = registry.run("bottleneck", home.view()).figure("usd_by_phase")
+    assert figure.interval == "quote_range"
+    assert figure.low is not None and figure.high is not None and figure.value is not None
+    assert figure.low <= figure.value <= figure.high and figure.low < figure.high

@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.result import Figure
-from charts.text import interval, quantity, unit_tail
+from charts.text import counted, interval, quantity, unit_tail
 
 
 def test_quantity_speaks_the_readers_units() -> None:
@@ -40,3 +40,11 @@ def test_symmetric_intervals_read_plus_minus_others_low_to_high() -> None:
 
 def test_an_interval_of_no_width_adds_nothing() -> None:
     assert interval(figure(value=5.9, low=5.9, high=5.9)) == ""
+
+
+def test_what_a_figure_rests_on_is_named() -> None:
+    assert counted(Figure(name="step_mean_s", label="", value=1.0, unit="s", n=1257)) == "n = 1,257 steps"
+    assert counted(Figure(name="gain", label="", value=1.0, unit="pp", n=1)) == "n = 1 task"
+    assert counted(Figure(name="step_time_s", label="", value=1.0, unit="x", n=9)) == "n = 9 pairs"
+    assert counted(Figure(name="other", label="", value=1.0, unit="s", n=9)) == "n = 9"
+    assert counted(Figure(name="gain", label="", value=1.0, unit="pp")) == ""

@@ -1,6 +1,7 @@
 """Steps, rollouts, unit costs and GPUs: what is stacked, hatched, pale, in which unit, from which column."""
 
 import json
+from dataclasses import replace
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -8,7 +9,7 @@ import pytest
 
 from analysis.result import Result
 from charts import bottleneck, figures, rollouts, theme, unit_economics, utilisation
-from charts.blocks import band
+from charts.blocks import band, colours_of
 from charts.drawn import drawn
 from tests.charts.made import EVIL, result
 
@@ -238,3 +239,21 @@ def test_complete_and_harmless_in_both_modes(made: Result, mode: theme.Mode) -> 
         for trace in spec["data"]:
             trace.pop("legendgroup", None)
         assert "<a href" not in json.dumps(spec)
+
+
+def test_steps_on_the_axis_are_round_and_each_stands_at_the_bin_that_holds_it() -> None:
+    bins = pd.DataFrame({"bin": range(130), "step_first": range(1, 260, 2), "step_last": range(2, 261, 2)})
+    ticks = bottleneck.step_ticks(bins)
+    assert list(ticks.values()) == [50, 100, 150, 200, 250]
+    assert all(bins["step_first"][b] <= s <= bins["step_last"][b] for b, s in ticks.items())
+    one = pd.DataFrame({"bin": [0], "step_first": [3], "step_last": [3]})
+    assert bottleneck.step_ticks(one) == {0: 3}
+
+
+def test_a_run_has_one_colour_in_a_figure_and_in_the_home() -> None:
+    home = tuple(f"run-{i}" for i in range(9))
+    result = replace(rollout_result(), home_runs=home)
+    colours = colours_of(result, "light")
+    for trace in rollouts.truncation(result, "light").data:
+        assert trace.line.color == colours[trace.legendgroup]
+    assert {run: colours[run] for run in home} == theme.run_colours(home)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from analysis.result import Notice
 from pages.parts.download import csv_text, safe_cell
 from pages.parts.notices import grouped
-from pages.parts.tables import as_shown, number_format
-from pages.parts.words import column_label, md_escape
+from pages.parts.tables import as_shown, in_percent, number_format
+from pages.parts.words import column_label, md_escape, value_label
 
 
 @given(st.text(max_size=30))
@@ -77,3 +77,25 @@ def test_equal_warnings_are_said_once_with_their_places() -> None:
 def test_names_are_not_markdown(name: str) -> None:
     escaped = md_escape(name)
     assert all(f"\\{c}" in escaped for c in name if c in "*[]$`<>:")
+
+
+def test_a_share_of_dollars_is_no_dollars() -> None:
+    assert number_format("share_of_usd_frac", pd.Series([11.0, 54.54])) == "%,.1f"
+
+
+def test_platforms_have_their_names_in_tables() -> None:
+    frame = pd.DataFrame(
+        {"platform": ["h100-sxm", None, "my-box"], "platforms": [["h100-sxm"], [], ["my-box"]]}
+    )
+    shown = as_shown(frame)
+    assert list(shown["platform"].dropna()) == ["H100 SXM", "my-box"]
+    assert list(shown["platforms"]) == [["H100 SXM"], [], ["my-box"]]
+
+
+def test_columns_in_percent_say_so() -> None:
+    words = in_percent({"low": "Score, low"}, ["score", "low", "covered_frac"])
+    assert words == {"score": "Score (%)", "low": "Score, low (%)", "covered_frac": "Steps with counts (%)"}
+
+
+def test_a_basis_writes_gpu_as_people_do() -> None:
+    assert value_label("basis", "per_gpu: tokens over all GPUs") == "per GPU: tokens over all GPUs"

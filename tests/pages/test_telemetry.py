@@ -240,3 +240,12 @@ def test_blank_rows_of_the_pool_editor_are_left_out() -> None:
     )
     pools = run_form.pools_of(frame)
     assert [(p.platform, p.gpus, p.cores) for p in pools] == [("h100-sxm", 8.0, None)]
+
+
+def test_run_details_show_names_and_keep_ids(app: App, store: Store) -> None:
+    at = _upload(app, "run.log", verl_log())
+    boxes = {s.label: s for s in at.selectbox}
+    assert "Qwen2.5 7B" in boxes["Model"].options and "qwen2.5-7b" not in boxes["Model"].options
+    assert "H100 SXM" in boxes["Platform"].options
+    assert {"GRPO", "distillation"} <= set(boxes["Algorithm"].options)
+    assert "one step off" in boxes["Mode"].options
