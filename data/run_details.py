@@ -191,7 +191,7 @@ def check_details(details: RunDetails, catalogue: Catalogue) -> None:
 def check_ids(catalogue: Catalogue, llm: str | None, platforms: Iterable[str | None]) -> None:
     """Raise UserError for a model or platform that the catalogue does not know."""
     if llm is not None and catalogue.llm_id(llm) is None:
-        valid = catalogue.llm_ids()
+        valid = list(catalogue.llm_ids())
         raise UserError(
             f"There is no model {llm} in the catalogue", "llm", f"Choose one of: {_listed(valid)}."
         )
@@ -259,7 +259,8 @@ def missing(rows: Any, run: str) -> list[Missing]:
     inferred = {name: (json.loads(value), how) for name, value, how in rows(_PROPOSALS, [run])}
     head = rows("SELECT framework, llm FROM runs WHERE run = ?", [run])
     if not pools and head and head[0][0] in METERED_SERVICES:
-        return _metered_missing(rows, run, *head[0], inferred)
+        framework, llm = head[0]
+        return _metered_missing(rows, run, framework, llm, inferred)
     platform = rows("SELECT details->>'platform' FROM run_settings WHERE run = ?", [run])
     found: list[Missing] = []
     if without or not pools or any(gpus is None and cores is None for *_, gpus, cores, _ in pools):
