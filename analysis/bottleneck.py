@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
+from analysis.checks import COLUMNS, checked
 from analysis.common import figure, nothing, result
 from analysis.frames import lookup, whole
 from analysis.freephase import with_free
@@ -55,8 +56,8 @@ def compute(view: View, params: BottleneckParams) -> Result:
     costs = phase_costs(spend, seconds, inside, params.boundary)
     phases = with_free(_phases(spend.runs, times, raw, costs))
     stack = _stack(view, params, raw, len(times))
-    flags = queries.checks(view, filters)
-    notices = [*spend.notices, *_notices(spend.runs, times, raw, flags)]
+    flags, doubts = checked(view, params)
+    notices = [*spend.notices, *doubts, *_notices(spend.runs, times, raw)]
     return result(
         "bottleneck", view, params, _answer(phases, times), headline=_figures(params, phases, times),
         tables={"phases": phases[PHASES], "steps": stack, "flags": flags.head(MOST_FLAGS)},
@@ -68,7 +69,7 @@ def compute(view: View, params: BottleneckParams) -> Result:
 _EMPTY = {
     "phases": PHASES,
     "steps": STEPS,
-    "flags": ["run", "attempt", "step", "check_name", "expected", "found"],
+    "flags": COLUMNS,
 }
 
 
@@ -110,15 +111,8 @@ def _unpriced_rest(times: pd.DataFrame, raw: pd.DataFrame, costs: pd.DataFrame) 
     return out.assign(**dict.fromkeys(DOLLARS, float("nan")))
 
 
-def _notices(runs: pd.DataFrame, times: pd.DataFrame, raw: pd.DataFrame, flags: pd.DataFrame) -> list[Notice]:
+def _notices(runs: pd.DataFrame, times: pd.DataFrame, raw: pd.DataFrame) -> list[Notice]:
     out = []
-    words = {
-        "phases_exceed_step": "phases that add up to more than the step",
-        "throughput_against_tokens": "a throughput that does not fit tokens, GPUs and step time",
-    }
-    for (run, check), group in flags.groupby(["run", "check_name"], sort=True):
-        steps = f"step {group['step'].iloc[0]}" if len(group) == 1 else f"{len(group)} steps"
-        out.append(Notice("identity_failed", f"{run}: {steps} with {words[str(check)]}.", str(run)))
     timed, phased = set(times["run"]), set(raw["run"])
     for run in runs["run"]:
         if run not in timed:

@@ -4,6 +4,7 @@ from typing import Any, ClassVar, Literal
 
 import pandas as pd
 
+from analysis.checks import checked
 from analysis.common import figure, nothing, result
 from analysis.evaluations import load_evaluations
 from analysis.frames import records
@@ -57,6 +58,7 @@ def compute(view: View, params: GainParams) -> Result:
         *spend.notices,
         *evals.notices,
         *gains.notices,
+        *checked(view, params)[1],
         *gain_notices(row, note, _without_start(spend, table)),
     ]
     return result(

@@ -4,6 +4,7 @@ from typing import Any, ClassVar, Literal
 
 import pandas as pd
 
+from analysis.checks import checked
 from analysis.common import figure, nothing, result
 from analysis.evaluations import load_evaluations
 from analysis.gaintable import GENERATION_COLUMNS, RUN_COLUMNS, gain_rows, generations_of
@@ -58,7 +59,8 @@ def compute(view: View, params: LearningParams) -> Result:
     runs = gain_rows(spend, gains, params.seed, view.catalogue)
     drawn = thin(points[known].reset_index(drop=True), "run", "score")
     tables = {"points": drawn, "runs": runs, "by_generation": generations_of(runs)}
-    said = [*spend.notices, *evals.notices, *notices, *_left_out(points[~known], params, spend)]
+    said = [*spend.notices, *checked(view, params)[1], *evals.notices, *notices]
+    said += _left_out(points[~known], params, spend)
     return result(
         "learning", view, params, _answer(params, spend, drawn, points),
         headline=_figures(params, drawn), tables=tables, assumptions=[*spend.assumptions, *evals.assumptions],

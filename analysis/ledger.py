@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import pandas as pd
 
+from analysis.checks import checked
 from analysis.common import nothing, result
 from analysis.evaluations import Evaluations, load_evaluations
 from analysis.frames import NAN, Row, known, number, ratio, records, table
@@ -81,7 +82,8 @@ def compute(view: View, params: LedgerParams) -> Result:
     point = usd_per_point(row, draws, subject.usd, subject.low, subject.high, params.seed)
     usable = set(gains.table.loc[gains.table["gain"].notna(), "run"])
     bare = sorted({row["for_run"] for row in evals.rows} - usable)
-    notices = [*spend.notices, *evals.notices, *gains.notices, *said, *gain_notices(row, note, bare)]
+    notices = [*spend.notices, *checked(view, params)[1], *evals.notices, *gains.notices, *said]
+    notices += gain_notices(row, note, bare)
     rows = gain_rows(spend, gains, params.seed, view.catalogue)
     ledger = _ledger(spend, rows, phases, evals, points, notices)
     waste = _waste_frac(spend, costs, subject, params.boundary)

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import pandas as pd
 
+from analysis.checks import checked
 from analysis.common import figure, nothing, result
 from analysis.params import CommonParams
 from analysis.result import Figure, Notice, Result
@@ -50,7 +51,8 @@ def compute(view: View, params: RolloutsParams) -> Result:
     return result(
         "rollouts", view, params, " ".join(filter(None, (_answer(totals, known), sandbox_words(calls)))),
         headline=[*_figures(totals, known), *sandbox_figures(calls)],
-        tables=tables, notices=[*_shared(spend.notices), *_notices(spend.runs, totals)],
+        tables=tables,
+        notices=[*_shared(spend.notices), *checked(view, params)[1], *_notices(spend.runs, totals)],
     )  # fmt: skip
 
 

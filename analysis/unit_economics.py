@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from analysis.checks import checked
 from analysis.common import figure, nothing, result
 from analysis.formulas import FORMULAS
 from analysis.frames import NAN, Row, known, records, table
@@ -61,7 +62,8 @@ def compute(view: View, params: UnitEconomicsParams) -> Result:
     return result(
         "unit_economics", view, params, _answer(params, subject, total),
         headline=_figures(params, total), tables={"units": units, "bars": _bars(units)},
-        assumptions=spend.assumptions, notices=[*spend.notices, *_notices(units)], prices=spend.allocations,
+        notices=[*spend.notices, *checked(view, params)[1], *_notices(units)],
+        assumptions=spend.assumptions, prices=spend.allocations,
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from typing import Any, ClassVar, Literal
 
 import pandas as pd
 
+from analysis.checks import checked
 from analysis.common import figure, nothing, result
 from analysis.frames import records
 from analysis.ladder import exceeded, excess, ladder, of_runs
@@ -63,7 +64,11 @@ def compute(view: View, params: UtilisationParams) -> Result:
         "utilisation", view, params, _answer(params, total, found, against),
         headline=_figures(params, total, found, against, excess(spend, samples)),
         tables=tables, assumptions=spend.assumptions, 
-        notices=[*_notices(params, spend, total, found, gpus), *_outside(params.measure, spend, samples)],
+        notices=[
+            *_notices(params, spend, total, found, gpus),
+            *_outside(params.measure, spend, samples),
+            *checked(view, params)[1],
+        ],
         prices=spend.allocations,
     )  # fmt: skip
 

@@ -6,6 +6,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from analysis.checks import CHECKS
 from analysis.result import Result
 from charts import theme
 from charts.blocks import has
@@ -13,10 +14,6 @@ from charts.folding import FOLDED, fold, parts_told
 from charts.synthetic import marked
 from charts.theme import Mode
 
-CHECK_WORDS = {
-    "phases_exceed_step": "its phases add up to more than the step",
-    "throughput_against_tokens": "its throughput does not fit tokens, GPUs and time",
-}
 MOST_POOLS = 4
 MOST_TICKS = 7
 
@@ -106,7 +103,7 @@ def _hover_notes(data: pd.DataFrame, flags: pd.DataFrame | None) -> dict[int, st
         if not bool(row.get("kept", True)):
             text += "<br>lost: no later work builds on it"
         for check in _failed(row, flags):
-            text += f"<br>check failed: {theme.escape(CHECK_WORDS.get(check, check))}"
+            text += f"<br>check failed: {theme.escape(CHECKS[check].title.lower())}"
         notes[int(row["bin"])] = text
     return notes
 

@@ -63,27 +63,6 @@ select b.*, q.pool, q.phase, q.kind, {total("q.seconds")} / any_value(b.steps) a
   from parts q join bins b using (run, bin) group by all order by b.run, b.bin, q.pool, q.phase, q.kind
 """
 
-_CHECKS = f"""
-{_BASE},
-gpu as (
-  select run, attempt, {total("gpus")} as gpus from allocations join picked using (run)
-   where coalesce(role, '') <> 'sandbox' and gpus > 0
-   group by run, attempt having count(*) = count(distinct pool)
-),
-speed as (
-  select s.run, s.attempt, s.step, max(s.throughput) as throughput from steps s join picked using (run)
-   where starts_with(s.throughput_basis, 'per_gpu') and s.throughput > 0 group by all
-)
-select c.run, c.attempt, c.step, 'phases_exceed_step' as check_name, s.seconds as expected, c.phase_s as found
-  from pool_clock c join span s using (run, attempt, step)
- where s.step_s is not null and c.phase_s > 1.01 * s.seconds + 0.5
-union all
-select o.run, o.attempt, o.step, 'throughput_against_tokens', o.tok_total, p.throughput * g.gpus * o.step_s
-  from one_step o join speed p using (run, attempt, step) join gpu g using (run, attempt)
- where o.tok_total > 0 and o.step_s > 0 and abs(p.throughput * g.gpus * o.step_s / o.tok_total - 1) > 0.1
- order by 1, 2, 3, 4
-"""
-
 
 def step_times(view: View, filters: Filters) -> pd.DataFrame:
     """One row a run: steps, step_mean_s, step_median_s, step_total_s."""
@@ -103,10 +82,3 @@ def stack(view: View, filters: Filters, bins: int) -> pd.DataFrame:
     steps.
     """
     return view.frame(_STACK, {**filters.parameters(), "bins": bins})
-
-
-def checks(view: View, filters: Filters) -> pd.DataFrame:
-    """Steps that contradict themselves: phases longer than the step, or tokens/s/GPU x GPUs x s unlike
-    tokens.
-    """
-    return view.frame(_CHECKS, filters.parameters())
