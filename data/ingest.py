@@ -112,8 +112,8 @@ def check_choices(choices: Choices) -> Choices:
     catalogue = load_catalogue()
     check_ids(catalogue, choices.llm, [choices.platform])
     choices_details(choices)
-    model = catalogue.llm(choices.llm) if choices.llm else None
-    return replace(choices, llm=model.model_id) if model else choices
+    model = catalogue.llm_id(choices.llm) if choices.llm else None
+    return replace(choices, llm=model) if model else choices
 
 
 def check_space(home: Path, path_or_stream: object) -> None:
@@ -147,7 +147,7 @@ def _duplicate(store: Store, known: Receipt, source: Source, choices: Choices) -
     )
 
 
-READING = ("format", "timezone", "host", "run", "columns")
+READING = ("format", "timezone", "host", "run", "step", "columns")
 """Choices that decide how a file is read: other ones need another reading."""
 
 
@@ -161,9 +161,10 @@ def _not_applied(store: Store, known: Receipt, choices: Choices) -> str:
         "timezone": before.timezone or known.timezone,
         "host": before.host,
         "run": before.run or (known.runs[0] if len(known.runs) == 1 else None),
+        "step": before.step,
         "columns": dict(before.columns),
     }
-    asked = {name: getattr(choices, name) for name in READING if getattr(choices, name)}
+    asked = {name: getattr(choices, name) for name in READING if getattr(choices, name) not in (None, "", {})}
     other = {name: value for name, value in asked.items() if value != in_force[name]}
     text = ""
     if other:

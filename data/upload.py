@@ -50,7 +50,7 @@ def read_upload(
 def choices_dict(choices: Choices) -> dict[str, Any]:
     """The choices that were made, JSON-ready."""
     given = {**choices.__dict__, "columns": dict(choices.columns)}
-    return {k: v for k, v in given.items() if v not in (None, False, {})}
+    return {k: v for k, v in given.items() if v is not None and v is not False and v != {}}
 
 
 def choices_from(payload: Mapping[str, Any]) -> Choices:

@@ -32,6 +32,10 @@ def _check(name: str, value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise ChoiceError(f"'{value}' is no number of GPUs", name, "Give a whole number from 1 up.")
         return value
+    if name == "step":
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise ChoiceError(f"'{value}' is no step", name, "Give the step as a whole number from 0 up.")
+        return value
     if name == "synthetic":
         return bool(value)
     if name == "columns":

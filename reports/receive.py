@@ -39,7 +39,7 @@ Original = Callable[[str], tuple[Path, str] | None]
 Pusher = Callable[[str], bool]
 """Says whether the secret of a push token is live."""
 _OWN_PARAMETERS = frozenset({"token", "name", "job", "choices"})
-_COUNTS = frozenset({"gpus", "gpus_train", "gpus_rollout"})
+_COUNTS = frozenset({"gpus", "gpus_train", "gpus_rollout", "step"})
 
 
 class RefusedError(Exception):

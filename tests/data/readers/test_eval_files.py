@@ -293,3 +293,17 @@ def test_names_of_fields() -> None:
     assert [folded(n) for n in ("isCorrect", "Task ID", "pass@1")] == ["is_correct", "task_id", "pass@1"]
     assert find_fields(["Task ID", "isCorrect", "note"], {}) == {"task": "Task ID", "passed": "isCorrect"}
     assert find_fields(["q", "ok"], {"q": "task", "ok": "passed"}) == {"task": "q", "passed": "ok"}
+
+
+def test_the_chosen_step_is_remembered(store, tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps(RESULTS), encoding="utf-8")
+    receipt = ingest_file(store, path, choices=Choices(run="mine", step=0))
+    with store.view() as view:
+        kept = json.loads(view.rows("SELECT choices FROM uploads")[0][0])
+        rows = view.rows("SELECT DISTINCT checkpoint, step FROM evals")
+    assert kept == {"run": "mine", "step": 0}
+    assert rows == [("mine@0", 0)]
+    assert receipt.runs == ("mine",)
+    again = ingest_file(store, path, choices=Choices(run="mine", step=7))
+    assert any("step 7, not 0" in text or "step 7" in text for text in again.warnings)
