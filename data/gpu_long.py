@@ -5,10 +5,13 @@ Values wait in table `long` of an in-memory database; each series knows what it 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 import duckdb
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from data.gpu_metrics import PERCENT_OR_RATIO, Metric
@@ -39,6 +42,27 @@ class Series:
         return self.metric is not None and self.gpu is not None and not self.mig and not self.aside
 
 
+@dataclass
+class _Columns:
+    line: list[int] = field(default_factory=list)
+    stamp: list[int | None] = field(default_factory=list)
+    series: list[int] = field(default_factory=list)
+    value: list[float | None] = field(default_factory=list)
+    text: list[str | None] = field(default_factory=list)
+
+
+def _arrow(line: Any, stamp: Any, series: Any, value: Any, text: Any) -> pa.Table:
+    return pa.table(
+        {
+            "line": pa.array(line, pa.int64()),
+            "stamp": pa.array(stamp, pa.int64()).cast(pa.timestamp("us")),
+            "series": pa.array(series, pa.int32()),
+            "value": pa.array(value, pa.float64()),
+            "text": pa.array(text, pa.string()),
+        }
+    )
+
+
 class LongTable:
     """Collects values. `naive`: stamps are local time as written, not UTC."""
 
@@ -48,7 +72,9 @@ class LongTable:
         self.naive = False
         self.offset: str | None = ""
         self._decimal = decimal
-        self._rows: list[tuple[int, int | None, int, float | None, str | None]] = []
+        self._held = _Columns()
+        self._arrays: list[pa.Table] = []
+        self._waiting = 0
         con.execute(
             "create table long (line bigint, stamp timestamp, series integer, raw double, text varchar, "
             "base boolean default false, bad varchar)"
@@ -59,32 +85,56 @@ class LongTable:
         self.series.append(series)
         return len(self.series) - 1
 
-    def add(
-        self, line: int, stamp: int | None, series: int, value: float | None, text: str | None = None
+    def add(self, line: int, stamp: int | None, series: int, value: float | None) -> None:
+        """One number as logged (None: missing); `stamp` in microseconds since 1970 (None: no time)."""
+        held = self._held
+        held.line.append(line)
+        held.stamp.append(stamp)
+        held.series.append(series)
+        held.value.append(value)
+        held.text.append(None)
+        self._took(1)
+
+    def add_cells(self, line: int, stamp: int, series: Sequence[int], texts: Sequence[str | None]) -> None:
+        """Cells of one row (None: missing), one for each series."""
+        held, n = self._held, len(series)
+        held.line.extend([line] * n)
+        held.stamp.extend([stamp] * n)
+        held.series.extend(series)
+        held.value.extend([None] * n)
+        held.text.extend(texts)
+        self._took(n)
+
+    def add_points(
+        self, line: int, stamps: npt.NDArray[np.int64], series: int, values: npt.NDArray[np.float64]
     ) -> None:
-        """One value: microseconds since 1970 (None: no time), number as logged, or the cell's text."""
-        self._rows.append((line, stamp, series, value, text))
-        if len(self._rows) >= BUFFER:
+        """Numbers of one series (NaN: missing) at microseconds since 1970."""
+        self._keep_held()
+        n = len(stamps)
+        self._arrays.append(
+            _arrow(
+                [line] * n, stamps, [series] * n, pa.array(values, from_pandas=True), pa.nulls(n, pa.string())
+            )
+        )
+        self._took(n)
+
+    def _took(self, n: int) -> None:
+        self._waiting += n
+        if self._waiting >= BUFFER:
             self.flush()
+
+    def _keep_held(self) -> None:
+        held, self._held = self._held, _Columns()
+        if held.line:
+            self._arrays.append(_arrow(held.line, held.stamp, held.series, held.value, held.text))
 
     def flush(self) -> None:
         """Hand what is buffered to the database."""
-        if not self._rows:
+        self._keep_held()
+        if not self._arrays:
             return
-        lines, stamps, series, values, texts = zip(*self._rows, strict=True)
-        self._rows = []
-        self.con.register(
-            "buffered",
-            pa.table(
-                {
-                    "line": pa.array(lines, pa.int64()),
-                    "stamp": pa.array(stamps, pa.int64()).cast(pa.timestamp("us")),
-                    "series": pa.array(series, pa.int32()),
-                    "value": pa.array(values, pa.float64()),
-                    "text": pa.array(texts, pa.string()),
-                }
-            ),
-        )
+        self.con.register("buffered", pa.concat_tables(self._arrays))
+        self._arrays, self._waiting = [], 0
         plain = "text" if self._decimal != "," else "case when not contains(text, '.') then text end"
         small = ", ".join(str(n) for n in sorted(SENTINELS) if n < 1 << 60)
         self.con.execute(

@@ -15,6 +15,7 @@ from data.timezones import Stamp, parse_stamp, to_utc, zone_of
 from data.values import column_decimal, is_missing
 
 SAMPLE_ROWS = 200
+REMEMBERED = 100_000
 Parse = Callable[[str | None], Stamp | None]
 SeriesOfRow = Callable[[CsvRow], Sequence[int | None]]
 """Numbers of the series of a row's cells, None where a cell belongs to no series."""
@@ -55,12 +56,13 @@ def load_wide(
     rows = CsvRows(source, layout, progress)
     found = WideRows(rows.counts)
     kind: bool | None = None
+    absent: dict[str, bool] = {}
     for row in rows:
         text = row.cells[time] if time < len(row.cells) else None
         stamp = parse(text)
-        for i, cell in enumerate(row.cells):
-            if layout.header[i] and is_missing(cell):
-                found.missing[i] += 1
+        cells = [None if _absent(cell, absent) else cell for cell in row.cells]
+        if None in cells:
+            found.missing.update(i for i, cell in enumerate(cells) if cell is None and layout.header[i])
         if stamp is not None and kind is None:
             kind, found.offset = stamp.offset is None, stamp.offset
         if stamp is None or (stamp.offset is None) != kind:
@@ -68,15 +70,24 @@ def load_wide(
             continue
         at = microseconds(stamp.at)
         found.stamps.append(at)
-        for series, cell in zip(series_of(row), row.cells, strict=False):
-            if series is not None:
-                table.add(row.line, at, series, None, None if is_missing(cell) else cell)
+        pairs = [(one, cell) for one, cell in zip(series_of(row), cells, strict=False) if one is not None]
+        if pairs:
+            table.add_cells(row.line, at, *zip(*pairs, strict=True))
     if not rows.counts.records:
         raise no_rows(source, layout)
     table.naive = bool(kind)
     table.offset = found.offset
     found.set_aside[:0] = rows.counts.set_aside
     return found
+
+
+def _absent(cell: str, known: dict[str, bool]) -> bool:
+    """`is_missing`, remembered: the same few texts fill whole columns."""
+    if (answer := known.get(cell)) is None:
+        if len(known) > REMEMBERED:
+            known.clear()
+        answer = known[cell] = is_missing(cell)
+    return answer
 
 
 def _timeless(row: CsvRow, text: str | None, layout: CsvLayout) -> SetAside:

@@ -11,6 +11,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from data.csvio import TEXT_LIMIT, open_lines
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
@@ -65,20 +68,51 @@ class _Series:
     def points(self, line: int, labels: dict[str, Any], pairs: list[tuple[Any, Any]], scale: float) -> None:
         """Add (time, value) pairs; `scale` turns their times into seconds."""
         series, found = self.number(labels), self.found
-        times: list[float] = []
-        for at, text in pairs:
-            found.records += 1
-            try:
-                stamp, value = _time(at, scale), _value(text)
-            except ValueError as error:
-                found.set_aside.append(SetAside(line, str(error), json.dumps([at, text])[:TEXT_LIMIT]))
-                continue
-            times.append(stamp / 1e6)
-            self._table.add(line, stamp, series, value)
+        found.records += len(pairs)
+        arrays = _arrays(pairs, scale)
+        if arrays is not None:
+            self._table.add_points(line, arrays[0], series, arrays[1])
+            times = (arrays[0] / 1e6).tolist()
+        else:
+            times = self._one_by_one(line, series, pairs, scale)
         gaps = [b - a for a, b in pairwise(times[:GAPS_SEEN]) if b > a]
         if gaps:
             found.steps.append(median(gaps))
         found.longest = max(found.longest, len(times))
+
+    def _one_by_one(self, line: int, series: int, pairs: list[tuple[Any, Any]], scale: float) -> list[float]:
+        times: list[float] = []
+        for at, text in pairs:
+            try:
+                stamp, value = _time(at, scale), _value(text)
+            except ValueError as error:
+                shown = json.dumps([at, text])[:TEXT_LIMIT]
+                self.found.set_aside.append(SetAside(line, str(error), shown))
+                continue
+            times.append(stamp / 1e6)
+            self._table.add(line, stamp, series, value)
+        return times
+
+
+def _arrays(
+    pairs: list[tuple[Any, Any]], scale: float
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]] | None:
+    """Microseconds and values of points without any doubt, None when some need a look one by one."""
+    if not pairs:
+        return None
+    times, texts = zip(*pairs, strict=True)
+    plain = set(map(type, times)) <= {int, float} and len(kinds := set(map(type, texts))) == 1
+    if not plain or not kinds <= {int, float, str} or (kinds == {str} and any("_" in text for text in texts)):
+        return None
+    try:
+        seconds = np.array(times, dtype=np.float64) * scale
+        values = np.array(texts).astype(np.float64)
+    except (ValueError, OverflowError):
+        return None
+    if not ((seconds > 0) & (seconds < 1e10)).all():
+        return None
+    values[np.isinf(values)] = np.nan
+    return np.round(seconds * 1e6).astype(np.int64), values
 
 
 def _time(at: Any, scale: float) -> int:
@@ -91,7 +125,7 @@ def _value(text: Any) -> float | None:
     """The number, None for NaN, infinity and null; ValueError for what is no number."""
     if text is None:
         return None
-    if isinstance(text, bool) or not isinstance(text, str | int | float):
+    if isinstance(text, bool) or not isinstance(text, str | int | float) or "_" in str(text):
         raise ValueError("not a number")
     try:
         value = float(text)

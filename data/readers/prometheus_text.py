@@ -21,9 +21,10 @@ from data.timezones import Stamp, parse_stamp
 _SAMPLE = re.compile(
     r"^(?:(?P<lead>\d{10,13}(?:\.\d+)?|\d{4}-\d\d-\d\dT\S+)\s+)?(?P<name>[A-Za-z_:][\w:.]*)?"
     r'(?:\{(?P<labels>(?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?'
-    r"\s+(?P<value>[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|\.\d+|NaN|nan|[Ii]nf|Inf(?:inity)?))"
+    r"\s+(?P<value>[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+|NaN|nan|[Ii]nf|Inf(?:inity)?))"
     r"(?:\s+(?P<stamp>-?\d+(?:\.\d+)?))?(?:\s+#\s.*)?\s*$"
 )
+_TAIL = re.compile(r"^\s+([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)(?:\s+(-?\d+(?:\.\d+)?))?$")
 _BROKEN = re.compile(r"^(?:\d{10,13}(?:\.\d+)?\s+)?[A-Za-z_:][\w:]*(?:\{.*|\s+\S+(?:\s+-?\d+)?)$")
 _COMMENT = re.compile(r"^#\s*(?:HELP|TYPE|UNIT|EOF)\b")
 _HEADING = re.compile(
@@ -92,6 +93,7 @@ class _Work:
         self.first_text = 0
         self._source, self._choices, self._progress = source, choices, progress
         self._known: dict[tuple[str | None, str], int | None] = {}
+        self._heads: dict[str, int] = {}
         self._heading: Stamp | None = None
 
     def run(self) -> None:
@@ -111,6 +113,9 @@ class _Work:
                     yield number, text
 
     def _take(self, number: int, text: str, may_be_cut: bool) -> None:
+        head, _, rest = text.rpartition("}")
+        if (series := self._heads.get(head)) is not None and self._again(number, series, rest):
+            return
         match = None if text.startswith("#") else _SAMPLE.match(text)
         if match is not None and _is_sample(match):
             self._sample(number, text, match)
@@ -127,6 +132,15 @@ class _Work:
             self.text[text[:40]] += 1
             self.first_text = self.first_text or number
 
+    def _again(self, number: int, series: int, rest: str) -> bool:
+        """A series that is known by its text up to the brace: the value and stamp behind it."""
+        match = _TAIL.match(rest)
+        if match is None:
+            return False
+        self.records += 1
+        self.table.add(number, self._stamp(match[2], None), series, _number(match[1]))
+        return True
+
     def _sample(self, number: int, text: str, match: re.Match[str]) -> None:
         self.records += 1
         key = (match["name"], match["labels"] or "")
@@ -136,7 +150,9 @@ class _Work:
         if series is None:
             self.set_aside.append(SetAside(number, "the labels cannot be read", text[:TEXT_LIMIT]))
             return
-        self.table.add(number, self._stamp(match), series, _number(match["value"]))
+        if match["labels"] is not None and match["lead"] is None:
+            self._heads[text[: match.end("labels")]] = series
+        self.table.add(number, self._stamp(match["stamp"], match["lead"]), series, _number(match["value"]))
 
     def _series(self, name: str | None, labels_text: str) -> int | None:
         labels = parse_labels(labels_text)
@@ -146,8 +162,8 @@ class _Work:
         shown = (name or labels.get("__name__", "")) + (f"{{{labels_text}}}" if labels_text else "")
         return self.table.add_series(series_of(name, labels, shown, self._choices))
 
-    def _stamp(self, match: re.Match[str]) -> int | None:
-        stamp = _epoch(match["stamp"]) or (parse_stamp(match["lead"]) if match["lead"] else self._heading)
+    def _stamp(self, own: str | None, lead: str | None) -> int | None:
+        stamp = _epoch(own) or (parse_stamp(lead) if lead else self._heading)
         if stamp is None:
             return None
         if not self.table.naive and stamp.offset is None:

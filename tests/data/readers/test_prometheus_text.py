@@ -153,6 +153,13 @@ def test_text_among_scrapes_a_broken_line_and_a_cut_tail(tmp_path: Path) -> None
     assert any("SCRAPE_FAILED" in warning for warning in batch.warnings)
 
 
+@pytest.mark.parametrize("value", ["1.2.3", "1_0", "0x1F", "12,5"])
+def test_digits_that_make_no_number_are_set_aside(value: str, tmp_path: Path) -> None:
+    batch = read(READER, line(UTIL, 50) + line(UTIL, value), tmp_path)
+    assert [(one.line, one.reason) for one in batch.set_aside] == [(2, "not a sample line")]
+    assert batch.facts["util_mean_by_row[gpu_util]"] == 0.5
+
+
 def test_other_exporters(tmp_path: Path) -> None:
     text = 'nv_gpu_utilization{gpu_uuid="GPU-t1"} 0.5\n'
     text += 'ray_node_gpus_utilization{GpuIndex="0",ip="10.0.0.1"} 25\n'
