@@ -22,6 +22,7 @@ CLOCKS = ("_runtime", "_timestamp")
 RUN_COLUMNS = ("run", "run_name", "run_id", "Name", "name", "_run")
 INDEX_COLUMNS = ("", "Unnamed: 0", "index")
 LENGTHS = ("batch/response_lengths", "val/response_lengths", "response_lengths")
+_APART = frozenset((*RUN_COLUMNS, *INDEX_COLUMNS))
 EMPTY = "a record without any number"
 SAMPLE = "this may be a sample, as run.history() gives; sums over steps are then too low. Use scan_history."
 _OBJECT = ("{", "[")
@@ -48,7 +49,9 @@ class History:
         self.records += 1
         row = Row(None, {}, line, x_name=LOG_COUNTER)
         for key, value in record.items():
-            if key in RUN_COLUMNS and isinstance(value, str) and value.strip() and not _is_number(value):
+            if key not in _APART and (number := _plain(value)) is not None:
+                row.values[key] = number
+            elif key in RUN_COLUMNS and isinstance(value, str) and value.strip() and not _is_number(value):
                 run, self.named = value.strip(), True
             elif isinstance(value, datetime):
                 row.ts = _utc(value) or row.ts
@@ -104,6 +107,20 @@ class History:
             row.lengths = buckets
         else:
             self.texts[key] += 1
+
+
+def _plain(value: object) -> float | None:
+    """The quick way for most cells; None leaves a cell to the whole rule."""
+    if isinstance(value, str):
+        try:
+            number = float(value)
+        except ValueError:
+            return None
+    elif isinstance(value, float):
+        number = value
+    else:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _utc(at: datetime) -> datetime | None:
