@@ -44,6 +44,7 @@ SECTIONS = {
             ":material/developer_board:",
             "Platforms side by side, every number sourced.",
         ),
+        ("docs.py", "Documentation", ":material/menu_book:", "How files are read and numbers are computed."),
     ],
 }
 

@@ -4,6 +4,7 @@ from collections import OrderedDict
 
 import streamlit as st
 
+from analysis.checks import CHECKS
 from analysis.result import Notice, Result
 from data.errors import UserError
 from pages.parts.words import md_escape
@@ -31,7 +32,8 @@ def show_warnings(result: Result) -> None:
 
 def list_warnings(result: Result) -> None:
     """List every notice of a result with its places."""
-    lines = [f"- {_sentence(text, places)}" for text, places in grouped(result.warnings)]
+    codes = {item.text: item.code for item in result.warnings}
+    lines = [f"- {_sentence(text, places)}{_more(codes[text])}" for text, places in grouped(result.warnings)]
     if lines:
         st.markdown("\n".join(lines))
 
@@ -41,6 +43,12 @@ def show_error(error: UserError) -> None:
     place = f" ({md_escape(error.where)})" if error.where else ""
     advice = f"\n\n{md_escape(error.remedy)}" if error.remedy else ""
     st.error(f"{md_escape(error.what)}{place}.{advice}", icon=":material/error:")
+
+
+def _more(code: str) -> str:
+    """A link to what a failed check means."""
+    check = CHECKS.get(code)
+    return f" [{check.title}](/docs?topic=checks)" if check else ""
 
 
 def _sentence(text: str, places: list[str]) -> str:

@@ -1,0 +1,33 @@
+"""The documentation of this version, beside the numbers that it explains."""
+
+import re
+
+import streamlit as st
+
+from pages.parts.choose import dropdown
+from pages.parts.frame import show_title
+from pages.parts.state import ROOT
+
+FOLDER = ROOT / "docs"
+FIRST = "README"
+_LINK = re.compile(r"\]\((?!https?:|#)(?:\.\./)?(?:docs/)?([\w./-]+)\.md(#[\w-]*)?\)")
+_PICTURE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
+
+
+def topics() -> dict[str, str]:
+    """Return file stem -> heading of every page, the index first."""
+    paths = sorted(FOLDER.glob("*.md"), key=lambda path: (path.stem != FIRST, path.stem))
+    return {path.stem: path.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ") for path in paths}
+
+
+def shown(text: str) -> str:
+    """Return a page without its heading and pictures, its links leading to this app's own pages."""
+    body = text.partition("\n")[2]
+    return _LINK.sub(lambda m: f"](/docs?topic={m[1].rsplit('/', 1)[-1]})", _PICTURE.sub("", body))
+
+
+titles = topics()
+show_title("Documentation")
+topic = dropdown("topic", "Topic", list(titles), FIRST, titles.__getitem__, width=360)
+with st.container(width=860):
+    st.markdown(shown((FOLDER / f"{topic}.md").read_text(encoding="utf-8")))
