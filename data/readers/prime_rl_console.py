@@ -32,7 +32,7 @@ KEYS = {
 ORCHESTRATOR_RATE = "orchestrator/throughput"
 """The orchestrator's rate counts other tokens over other seconds than the trainer's perf/throughput."""
 
-_STEP = re.compile(r"(?:^|[\s\]|])Step (\d+) \| (.+)$")
+_STEP = re.compile(r"(?:^|[\s\]|])Step (\d{1,18}) \| (.+)$")
 _CELL = re.compile(
     r"^([A-Za-z][A-Za-z. /-]*?):? +([-+]?(?:\d[\d,]*\.?\d*(?:e[-+]?\d+)?|nan|inf))(?![\w.])", re.I
 )

@@ -23,6 +23,7 @@ _WALL = re.compile(
 )
 _COST = re.compile(r"^(?:total_|billed_)?cost_([a-z]{3})$")
 _FEW = 60
+_MOST_GPUS = 1e6
 
 
 @dataclass(frozen=True)
@@ -138,8 +139,8 @@ def _take(table: _Table, columns: _Columns, layout: CsvLayout, row: CsvRow) -> N
     table.costs.append({"run": run, "billed_cost": cost, "currency": columns.currency, "bucket": "gpu"})
     if hours is not None:
         table.gpu_hours.append(hours)
-    if hours and wall:
-        gpus = 3600 * hours / wall
+    gpus = 3600 * hours / wall if hours and wall else 0.0
+    if hours and wall and 0 < gpus <= _MOST_GPUS:
         whole = float(round(gpus)) if abs(gpus - round(gpus)) < 0.01 * gpus else gpus
         how = f"3600 x {hours:g} GPU-hours / {wall:g} s = {gpus:.4g}"
         table.proposals.append(Proposal(run, "gpus", whole, how))

@@ -38,7 +38,7 @@ NAMES: dict[str, tuple[str, ...]] = {
 """What a manifest tells -> the keys that may tell it, the first one there wins."""
 _TELLING = ("start", "model", "algorithm", "hardware", "gpus", "end")
 _KEY = re.compile(r'"([^"\\]+)"\s*:')
-_HARDWARE = re.compile(r"^\s*(\d+)\s*[x×*]\s*([^,;(]+)")
+_HARDWARE = re.compile(r"^\s*(\d{1,6})\s*[x×*]\s*([^,;(]+)")
 _COMMIT = re.compile(r"^(.+?)_(?:commit|version)$")
 _METRICS = re.compile(r"/|^(?:loss|reward|step_s|log_history|metrics)$")
 
@@ -188,7 +188,7 @@ def _hardware(found: Manifest, text: tuple[str, str] | None, count: tuple[str, s
         found.gpus, found.gpu_model = int(match[1]), match[2].strip()
     elif text is not None:
         found.gpu_model = text[1].split(",")[0].strip()
-    if count is not None and count[1].isdigit() and int(count[1]) > 0:
+    if count is not None and count[1].isdecimal() and len(count[1]) < 7 and int(count[1]) > 0:
         found.gpus = int(count[1])
 
 

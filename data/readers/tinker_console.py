@@ -18,7 +18,7 @@ from data.readers.verl_lines import MAX_STEP, number, pieces
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _OWNER = re.compile(r"^\s*(?:\[([^\[\]]{1,200})\])?\s*")
-_STEP = re.compile(r"(\d+)/(\d+)\s*\|\s*(\S.*)$")
+_STEP = re.compile(r"(\d{1,18})/(\d{1,18})\s*\|\s*(\S.*)$")
 _CELL = re.compile(r"^([A-Za-z][\w./@-]*)\s*=\s*([^\s%=]+)\s*(%?)$")
 _MODEL = re.compile(r"(?i)\bmodel\s*[=:]\s*([\w.-]+(?:/[\w.-]+)?)")
 _NEEDED = frozenset({"loss", "reward"})

@@ -18,6 +18,8 @@ _PROGRESS_BYTES = 1 << 20
 _SHAPE = re.compile(r'^\s*\{\s*"step"\s*:\s*-?\d+(?:\.0*)?\s*,\s*"data"\s*:\s*\{', re.MULTILINE)
 _KEY = re.compile(r'"([^"\\]+)"\s*:')
 _JOIN_LINES = 5000
+_LARGEST = 1e308
+_DEEPEST = 60
 _decoder = json.JSONDecoder()
 
 
@@ -190,11 +192,11 @@ def fill_values(record: Record, data: dict[str, object], prefix: str = "") -> No
     for name, value in data.items():
         key = f"{prefix}{name}"
         if isinstance(value, bool | int | float):
-            plain = float(value)
+            plain = float(value) if abs(value) < _LARGEST else math.nan
             record.values[key] = plain if math.isfinite(plain) else math.nan
         elif value is None:
             record.values[key] = math.nan
-        elif isinstance(value, dict):
+        elif isinstance(value, dict) and key.count("/") < _DEEPEST:
             fill_values(record, value, f"{key}/")
         elif isinstance(value, str) and (read := number(value)) is not None:
             record.values[key] = read
