@@ -18,6 +18,7 @@ _RL_SIGNS = (
     "env/all/reward/total",
     "env/all/total_episodes",
 )
+SIGNS = (*_RL_SIGNS, *_SFT_SIGNS)
 HOSTED = "Tinker is a hosted service priced in tokens: the file knows no GPUs and no GPU-hours."
 
 
@@ -43,9 +44,10 @@ class TinkerRlReader:
         choices: Choices,
         scratch: Path,  # noqa: ARG002
         progress: Progress = no_progress,
+        run: str | None = None,
     ) -> Batch:
         """Read all objects; raises UnreadableFileError when none holds a step."""
-        return _batch(self.format, source, choices, progress, None)
+        return _batch(self.format, source, run or run_name(choices, source), progress, None)
 
 
 class TinkerSftReader:
@@ -70,9 +72,10 @@ class TinkerSftReader:
         choices: Choices,
         scratch: Path,  # noqa: ARG002
         progress: Progress = no_progress,
+        run: str | None = None,
     ) -> Batch:
         """Read all objects; raises UnreadableFileError when none holds a step."""
-        return _batch(self.format, source, choices, progress, "sft")
+        return _batch(self.format, source, run or run_name(choices, source), progress, "sft")
 
 
 _HEADS = frozenset({"step", "epoch"})
@@ -111,11 +114,11 @@ def _read(source: Source, progress: Progress) -> JsonLog:
     return log
 
 
-def _batch(format: str, source: Source, choices: Choices, progress: Progress, algorithm: str | None) -> Batch:
+def _batch(format: str, source: Source, name: str, progress: Progress, algorithm: str | None) -> Batch:
     log = _read(source, progress)
     file = log.file(format, format)
     file.warnings.append(HOSTED)
-    run = FlatRun(run_name(choices, source), log.rows, framework="tinker", algorithm=algorithm)
+    run = FlatRun(name, log.rows, framework="tinker", algorithm=algorithm)
     return make_batch(file, [run], source)
 
 

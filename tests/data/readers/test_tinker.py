@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from data.bundle import pack
 from data.errors import UnreadableFileError
-from data.readers.base import Batch, Choices
+from data.readers.base import Batch, Choices, Source
 from data.readers.registry import choose
 from data.readers.tinker_console import TinkerConsoleReader, cells_of
 from data.readers.tinker_metrics import TinkerRlReader, TinkerSftReader
@@ -158,3 +159,46 @@ def test_cells() -> None:
     assert (values["loss"], values["acc"]) == (0.001, 0.5)
     assert values["kl"] != values["kl"]
     assert "note" not in values
+
+
+def packed(folder: Path, files: dict[str, str]) -> Source:
+    folder.mkdir(parents=True)
+    paths = {}
+    for name, text in files.items():
+        paths[name] = folder / name
+        paths[name].write_text(text)
+    return pack(paths, "my_run/", folder)
+
+
+@pytest.mark.parametrize(("row", "algorithm"), [(rl, None), (sft, "sft")])
+def test_a_run_folder_names_its_model(row: object, algorithm: str | None, tmp_path: Path) -> None:
+    metrics = lines(*(row(step) for step in range(2)))  # type: ignore[operator]
+    config = json.dumps({"model_name": "Qwen/Qwen3-4B-Instruct-2507", "learning_rate": 1e-4})
+    source = packed(tmp_path / "a", {"metrics.jsonl": metrics, "config.json": config})
+    reader = choose(source, Choices())
+    assert reader.format == "tinker_folder"
+    batch = reader.read(source, Choices(), tmp_path / "a")
+    assert batch.facts["run_names"] == "my_run"
+    assert batch.facts["steps_count"] == 2
+    assert ("llm", "qwen3-4b-instruct-2507") in {(p.field, p.value) for p in batch.proposals}
+    assert batch.tables["runs"].iloc[0]["algorithm"] == algorithm
+
+
+def test_damaged_config_is_said(tmp_path: Path) -> None:
+    source = packed(tmp_path / "a", {"metrics.jsonl": lines(rl(0)), "config.json": "{"})
+    batch = choose(source, Choices()).read(source, Choices(), tmp_path / "a")
+    assert any("damaged" in text for text in batch.warnings)
+    assert batch.facts["steps_count"] == 1
+
+
+@pytest.mark.parametrize("number", ["9" * 400, "1e999", "NaN"])
+def test_numbers_beyond_reach_are_missing(number: str, tmp_path: Path) -> None:
+    text = lines(rl(0)).replace('"time/train": 2.0', f'"time/train": {number}')
+    assert read_rl(text, tmp_path).facts["phase_seconds[train]"] is None
+
+
+def test_a_step_number_beyond_reach_is_no_step(tmp_path: Path) -> None:
+    text = CONSOLE.replace("  2/3 |", "  " + "2" * 5000 + "/3 |").replace("  3/3 |", "  " + "3" * 17 + "/3 |")
+    batch = read_console(text, tmp_path)
+    assert batch.facts["steps_count"] == 1
+    assert len(batch.set_aside) == 1
