@@ -108,6 +108,8 @@ class CardRows:
         cells = split_line(whole, self._layout.delimiter)
         if tuple(cell.strip() for cell in cells) == self._layout.header:
             return NotARow(header=True)
+        if len(set(map(str.strip, cells)) & set(self._layout.header)) > 1:
+            return NotARow("another header", other_header=True)
         if self._card is None:
             return cells
         if len(cells) > self._card and plain_index(cells[self._card].strip()) is None:

@@ -59,7 +59,7 @@ class DcgmiDmonReader:
                 "No '#Entity' line names the columns", source.name, "Keep the header lines of dcgmi dmon."
             )
         line, tags = found
-        judge = _Judge(len(tags))
+        judge = _Judge(tags)
         twin = write_twin(source, scratch, ("Entity", *tags), line, judge.row)
         columns = {i: TAGS[tag] for i, tag in enumerate(tags, 1) if tag in TAGS}
         table = Table(
@@ -67,7 +67,7 @@ class DcgmiDmonReader:
             twin.layout,
             {0: Column("index"), **columns},
             aside=twin.aside,
-            headers_repeated=judge.headers,
+            headers_repeated=twin.headers_repeated,
             warnings=[NO_TIME],
             facts={"columns": len(tags) + 1},
             ignored={NOT_A_GPU: judge.others} if judge.others else {},
@@ -76,9 +76,8 @@ class DcgmiDmonReader:
 
 
 class _Judge:
-    def __init__(self, tags: int) -> None:
+    def __init__(self, tags: tuple[str, ...]) -> None:
         self._tags = tags
-        self.headers = 0
         self.others = 0
 
     def row(self, text: str) -> list[str] | NotARow:
@@ -87,15 +86,16 @@ class _Judge:
         if not line or re.fullmatch(r"ID\b.*", line):
             return NotARow()
         if line.startswith("#"):
-            self.headers += 1
-            return NotARow()
+            match = _HEADER.match(line)
+            again = match is not None and tuple(match[1].upper().split()) == self._tags
+            return NotARow(header=again, other_header=match is not None and not again)
         match = _ENTITY.match(line)
         if match is None:
             return NotARow("text between rows")
         if match[1].upper() != "GPU":
             self.others += 1
             return NotARow()
-        return [match[2], *match[3].split(None, self._tags - 1)]
+        return [match[2], *match[3].split(None, len(self._tags) - 1)]
 
 
 def _find(source: Source) -> tuple[int, tuple[str, ...]] | None:

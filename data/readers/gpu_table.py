@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from data.csvio import CsvLayout
+from data.csvio import CsvLayout, split_line
+from data.errors import UnreadableFileError
 from data.facts_base import source_facts
 from data.gpu_batch import UTIL_MEASURES, GpuFile, build, missing_facts, plain_index
 from data.gpu_metrics import default_unit
@@ -143,6 +144,7 @@ def read_table(
     con = connect(scratch)
     try:
         rows = load_gpu_rows(con, source, table.layout, gpu_columns(table), progress)
+        _one_header(source, rows, table.layout)
         notes = settle_scales(rows, table)
         measures = _measures(rows, table)
         unmeasured(rows, table, measures)
@@ -150,6 +152,20 @@ def read_table(
         return _batch(rows, source, table, measures, choices, scratch, own_zone)
     finally:
         con.close()
+
+
+def _one_header(source: Source, rows: GpuRows, layout: CsvLayout) -> None:
+    """Refuse a file whose columns change on the way: rows under the second header would be misread."""
+    names = {name for name in layout.header if name}
+    for one in rows.set_aside:
+        texts = [one.text] if one.column else split_line(one.text, layout.delimiter)
+        shared = {text.strip() for text in texts} & names
+        if len(shared) > (0 if one.column else 1):
+            raise UnreadableFileError(
+                "The columns change in the middle of the file: another header stands there",
+                f"{source.name}, line {one.line}",
+                "Cut the file above that line and load the two parts.",
+            )
 
 
 def _measures(rows: GpuRows, table: Table) -> dict[str, int]:

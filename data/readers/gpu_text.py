@@ -10,14 +10,19 @@ from data.errors import UnreadableFileError
 from data.readers.base import SetAside, Source
 
 TAB = "\t"
+UNDER_ANOTHER = "row under a header with other columns; load that part as a file of its own"
 
 
 @dataclass(frozen=True)
 class NotARow:
-    """A line that is no row: `reason` when it must be set aside, "" for a blank, unit or comment line."""
+    """A line that is no row: `reason` when it must be set aside, "" for a blank, unit or comment line.
+
+    `header`: the header again; `other_header`: one with other columns, whose rows cannot be read by ours.
+    """
 
     reason: str = ""
     header: bool = False
+    other_header: bool = False
 
 
 @dataclass
@@ -41,7 +46,7 @@ def write_twin(source: Source, scratch: Path, header: Sequence[str], header_line
     """
     path = scratch / "table.tsv"
     twin = Twin(source, CsvLayout(TAB, tuple(header), header_line, header_line + 1))
-    rows = 0
+    rows, astray = 0, False
     with path.open("w", encoding="utf-8", newline="") as out:
         for line, text in _lines(source):
             if line > 1:
@@ -51,9 +56,12 @@ def write_twin(source: Source, scratch: Path, header: Sequence[str], header_line
             found = judge(text)
             if isinstance(found, NotARow):
                 twin.headers_repeated += found.header
-                if found.reason:
-                    twin.aside.append(SetAside(line, found.reason, text[:TEXT_LIMIT]))
-                    _hopeless(twin, rows, source)
+                astray = found.other_header or (astray and not found.header)
+            reason = _reason(found, astray)
+            if reason:
+                twin.aside.append(SetAside(line, reason, text[:TEXT_LIMIT]))
+                _hopeless(twin, rows, source)
+            if reason or isinstance(found, NotARow):
                 continue
             rows += 1
             out.write(TAB.join(cell.replace(TAB, " ").replace('"', "'") for cell in found))
@@ -61,6 +69,12 @@ def write_twin(source: Source, scratch: Path, header: Sequence[str], header_line
             out.write("\n")
     twin.source = replace(source, path=path)
     return twin
+
+
+def _reason(found: Sequence[str] | NotARow, astray: bool) -> str:
+    if isinstance(found, NotARow):
+        return found.reason
+    return UNDER_ANOTHER if astray else ""
 
 
 def _lines(source: Source) -> Iterator[tuple[int, str]]:

@@ -40,7 +40,9 @@ class Monitor:
         if not line:
             return NotARow()
         if line.startswith("#"):
-            return NotARow(header=names_of(line) == self.names)
+            names = names_of(line)
+            again = names == self.names
+            return NotARow(header=again, other_header=not again and "gpu" in names)
         if self.comma:
             cells = [cell.strip() for cell in line.split(",", len(self.names) - 1)]
         else:

@@ -300,6 +300,21 @@ def test_a_list_of_processes_is_refused_with_words(tmp_path: Path) -> None:
         read(text, tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "rows"),
+    [
+        (HEAD, HEAD.replace("index, uuid", "uuid, index"), [row(0), row(1)]),
+        ("index, utilization.gpu [%]", "utilization.gpu [%], index", ["0, 34 %", "1, 50 %"]),
+    ],
+)
+def test_columns_that_change_on_the_way_are_refused(
+    tmp_path: Path, first: str, second: str, rows: list[str]
+) -> None:
+    with pytest.raises(UnreadableFileError, match="columns change") as caught:
+        read(log(rows[0], second, rows[1], head=first), tmp_path)
+    assert "line 3" in caught.value.where
+
+
 def test_mig_mode_is_not_measured(tmp_path: Path) -> None:
     head = "timestamp, index, mig.mode.current, utilization.gpu [%], power.draw [W]"
     rows = ["2026/01/01 00:00:00, 0, Enabled, 0 %, 90 W", "2026/01/01 00:00:00, 1, Disabled, 40 %, 90 W"]

@@ -34,6 +34,15 @@ def test_instances_switches_and_cpus_are_no_gpus(tmp_path: Path) -> None:
     assert [s.line for s in batch.set_aside] == [7]
 
 
+def test_rows_under_another_header_are_not_misread(tmp_path: Path) -> None:
+    text = (
+        HEAD + "GPU 0 10 0.1 0.1 5\n#Entity DRAMA SMACT\nID\nGPU 0 0.9 0.9\n" + HEAD + "GPU 0 30 0.3 0.1 5\n"
+    )
+    batch = read(READER, text, tmp_path)
+    assert [s.line for s in batch.set_aside] == [6]
+    assert batch.facts["util_mean_by_row[gpu_util]"] == pytest.approx(0.2)
+
+
 def test_graphics_engine_is_not_sm(tmp_path: Path) -> None:
     batch = read(READER, "#Entity   GRACT\nID\nGPU 0   0.500\n", tmp_path)
     assert batch.facts["util_mean_by_row[gr_engine_active]"] == 0.5

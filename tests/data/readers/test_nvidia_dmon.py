@@ -85,6 +85,14 @@ def test_other_column_groups_and_a_sample_above_100(tmp_path: Path) -> None:
     assert batch.facts["power_mean_w_by_row"] is None
 
 
+def test_rows_under_another_header_are_not_misread(tmp_path: Path) -> None:
+    other = "# gpu    sm   enc\n# Idx     %     %\n 0 90 90\n 1 90 90\n"
+    batch = read(READER, PAGE + row(0, sm="10") + other + PAGE + row(0, sm="20"), tmp_path)
+    assert [s.line for s in batch.set_aside] == [6, 7]
+    assert "other columns" in batch.set_aside[0].reason
+    assert batch.facts["util_mean_by_row[gpu_util]"] == pytest.approx(0.15)
+
+
 def test_refuses_a_file_without_its_header(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFileError, match="No '# gpu"):
         read(READER, row(0), tmp_path)
