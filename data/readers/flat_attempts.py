@@ -104,7 +104,8 @@ def _upwards(rows: list[Row]) -> Iterable[Row]:
 
 
 def _verdict(row: Row, current: FlatAttempt, once: frozenset[str], training: frozenset[str]) -> str:
-    behind = (row.elapsed_s or math.inf) < (current.elapsed_s or 0.0) - CLOCK_SLACK_S
+    now = math.inf if row.elapsed_s is None else row.elapsed_s
+    behind = current.elapsed_s is not None and now < current.elapsed_s - CLOCK_SLACK_S
     if behind and not _seen(row, current):
         return "new" if training & row.values.keys() else "same"
     if row.step is None or current.last_step is None:

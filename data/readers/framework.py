@@ -1,7 +1,7 @@
 """Which framework wrote a set of metric keys."""
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 
 from data.readers.keymap import find_rule, load_keymap, plain_key, rules_for
 from data.readers.verl import verl_share
@@ -10,6 +10,7 @@ NEEDED = 1.0
 _LOOSE, _PATTERN, _GROUP = 0.3, 0.4, 0.5
 _GROUPS = frozenset({"eval", "train", "time", "reward", "rollout", "progress", "validation"})
 _LONG = 16
+_REMEMBERED = 1 << 14
 _COMMON = frozenset(
     {"step", "_step", "_runtime", "_timestamp", "time", "timestamp", "epoch", "global_step",
      "train/global_step", "train/epoch", "loss", "train/loss", "progress"}
@@ -46,12 +47,12 @@ def framework_of(keys: Iterable[str]) -> tuple[str | None, float]:
     return best, hits[best] / len(names)
 
 
-@cache
+@lru_cache(maxsize=_REMEMBERED)
 def _known_by(key: str) -> tuple[str, ...]:
     return tuple(name for name in frameworks() if find_rule(name, key) is not None)
 
 
-@cache
+@lru_cache(maxsize=_REMEMBERED)
 def _weight(framework: str, key: str) -> float:
     plain = plain_key(framework, key)
     exact = rules_for(framework)

@@ -15,6 +15,8 @@ _EVAL = re.compile(
 )
 _OLD_EVAL = re.compile(r"^val/test_score/(?P<benchmark>.+)$")
 _MODES = ("sync", "one_step_off", "async")
+LONGEST_KEY = 300
+"""Longer keys are no metric names, and patterns would take long over them."""
 _SEGMENT = frozenset({"dataset", "env", "n", "k", "g", "agent", "trainer"})
 """Placeholders that stand for one part of a key; the others may hold slashes."""
 _OUTER = {"trl": "train/", "openrlhf": "train/"}
@@ -112,6 +114,8 @@ def plain_key(framework: str, key: str) -> str:
 
 def find_rule(framework: str, key: str, mode: str = "") -> KeyRule | None:
     """The rule for one raw key, patterns included (`@` may be written `_at_`); None when it is not known."""
+    if len(key) > LONGEST_KEY:
+        return None
     found = _find(framework, key, mode)
     plain = plain_key(framework, key)
     return _find(framework, plain, mode) if found is None and plain != key else found
@@ -145,6 +149,8 @@ def parse_eval_key(key: str) -> EvalKey | None:
 
     `maj@k` and `best@k` become part of the metric's name: they answer another question than a mean.
     """
+    if len(key) > LONGEST_KEY:
+        return None
     match = _EVAL.match(key)
     if match:
         how = f"_{match['how']}" if match["how"] else ""

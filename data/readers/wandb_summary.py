@@ -15,6 +15,7 @@ from data.readers.wandb_rows import CLOCKS, History
 
 SOURCE = "wandb_summary"
 _MEDIA = ("_type", "_latest_artifact_path")
+_DEEPEST = 8
 _LAST_ONLY = "A summary holds last values only: step times and tokens of single steps are not in it."
 
 
@@ -98,14 +99,14 @@ def _runtime(summary: dict[str, object]) -> float | None:
     return float(seconds)
 
 
-def _flatten(value: dict[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
-    """Nested metrics joined by slashes; media and W&B's own block are left as they are or out."""
+def _flatten(value: dict[str, object], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, object]]:
+    """Nested metrics joined by slashes; media and deep objects stay whole, W&B's own block is left out."""
     for name, item in value.items():
         key = f"{prefix}{name}"
         if key == "_wandb":
             continue
-        if isinstance(item, dict) and not any(mark in item for mark in _MEDIA):
-            yield from _flatten(item, f"{key}/")
+        if isinstance(item, dict) and depth < _DEEPEST and not any(mark in item for mark in _MEDIA):
+            yield from _flatten(item, f"{key}/", depth + 1)
         else:
             yield key, item
 

@@ -74,6 +74,20 @@ def test_a_clock_that_goes_back_is_a_restart_although_steps_go_on(tmp_path: Path
     assert batch.facts["run_seconds"] == 39.0
 
 
+def test_a_clock_that_starts_at_zero_again_is_a_restart(tmp_path: Path) -> None:
+    parts = tinker(0, 1, 2)
+    for row, elapsed in zip(parts, (10.0, 20.0, 0.0), strict=True):
+        row.elapsed_s = elapsed
+    assert steps(engine(parts, tmp_path))["attempt"].tolist() == [1, 1, 2]
+
+
+def test_keys_too_long_for_a_metric_are_raw(tmp_path: Path) -> None:
+    key = "val-core/" + "a/" * 20_000 + "acc/mean@1"
+    batch = engine(rows([{"step": 1, **STEP, key: 0.5}]), tmp_path)
+    assert "evals" not in batch.tables
+    assert key in batch.unmapped
+
+
 def test_a_late_evaluation_belongs_to_its_step(tmp_path: Path) -> None:
     late = Row(0, {"test/env/math/correct": 0.5}, 9)
     batch = engine([*tinker(0, 1), late], tmp_path)
