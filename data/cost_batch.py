@@ -24,6 +24,8 @@ LEARN_ROWS = 500
 CHUNK_ROWS = 20_000
 MOST_VALUES = 60
 """A column with more distinct texts gets no facts by text."""
+MOST_TEXTS = 100_000
+"""Texts of which it is remembered whether they say that there is no value."""
 MOST_DAYS = 1_200
 """A charge over a longer period (more than three years) is not spread over its days."""
 AMOUNTS = ("billed_cost", "effective_cost", "list_cost", "contracted_cost", "quantity")
@@ -60,10 +62,22 @@ class _Totals:
     days_only: bool = True
     negative: int = 0
     missing: Counter[int] = field(default_factory=Counter)
+    empty: dict[str, bool] = field(default_factory=dict)
     records: Counter[tuple[int, str]] = field(default_factory=Counter)
     sums: dict[tuple[int, str, str], float] = field(default_factory=dict)
     too_many: set[int] = field(default_factory=set)
     values: dict[int, set[str]] = field(default_factory=dict)
+
+    def count_missing(self, cells: Sequence[str]) -> None:
+        """Count the cells that hold no value, by column."""
+        for i, text in enumerate(cells):
+            known = self.empty.get(text)
+            if known is None:
+                if len(self.empty) > MOST_TEXTS:
+                    self.empty.clear()
+                known = self.empty[text] = is_missing(text)
+            if known:
+                self.missing[i] += 1
 
 
 def read_costs(
@@ -176,9 +190,7 @@ def shares(start: datetime, end: datetime) -> list[tuple[date, float]]:
 
 
 def _count(totals: _Totals, form: CostFormat, row: CsvRow, parts: Sequence[Row]) -> None:
-    for i, text in enumerate(row.cells):
-        if is_missing(text):
-            totals.missing[i] += 1
+    totals.count_missing(row.cells)
     for part in parts:
         start, end = part.get("charge_start"), part.get("charge_end")
         if isinstance(start, datetime):

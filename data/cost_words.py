@@ -1,6 +1,7 @@
 """What a line of an invoice is for, by the words that providers use."""
 
 import re
+from functools import lru_cache
 
 from data.readers.template_rows import Row
 
@@ -25,10 +26,15 @@ _STORAGE = re.compile(
 
 def bucket_of(row: Row) -> str:
     """`gpu`, `storage` or `other` from instance type, description and service; ids are never searched."""
-    named = " ".join(str(row[n]) for n in ("instance_type", "description", "sku") if _spoken(row.get(n)))
+    return _bucket(*(row.get(name) for name in ("instance_type", "description", "sku", "service")))
+
+
+@lru_cache(maxsize=1 << 14)
+def _bucket(instance_type: object, description: object, sku: object, service: object) -> str:
+    named = " ".join(str(text) for text in (instance_type, description, sku) if _spoken(text))
     if _MACHINES.search(named) or _WORDS.search(named):
         return "gpu"
-    where = " ".join(str(row[n]) for n in ("service", "description") if _spoken(row.get(n)))
+    where = " ".join(str(text) for text in (service, description) if _spoken(text))
     return "storage" if _STORAGE.search(where) else "other"
 
 
@@ -38,6 +44,7 @@ def _spoken(value: object) -> bool:
     return bool(text) and not re.fullmatch(r"[A-Z0-9.]{10,}|[0-9a-f-]{20,}", text)
 
 
+@lru_cache(maxsize=1 << 14)
 def instance_type_in(*texts: object) -> str | None:
     """The first GPU machine type that one of the texts names, such as `p5.48xlarge`."""
     for text in texts:
