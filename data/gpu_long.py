@@ -27,7 +27,7 @@ EPOCH = datetime(1970, 1, 1)
 class Series:
     """One series: its name as shown, what it measures (None: nothing that GPUs are measured by), whose GPU.
 
-    `aside`: why its values are not stored, "" when they are.
+    `aside`: why its values are not stored, "" when they are. `column`: header of its cells, where not `name`.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Series:
     gpu: GpuIdentity | None = None
     aside: str = ""
     mig: bool = False
+    column: str = ""
 
     @property
     def kept(self) -> bool:

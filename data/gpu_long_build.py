@@ -174,7 +174,8 @@ def _set_aside_cells(table: LongTable, batch: Batch) -> None:
         f"select line, series, bad, text from long where bad is not null order by rowid limit {LISTED}"
     ).fetchall()
     for line, series, reason, text in rows:
-        batch.set_aside.append(SetAside(line, reason, text[:TEXT_LIMIT], table.series[series].name))
+        one = table.series[series]
+        batch.set_aside.append(SetAside(line, reason, text[:TEXT_LIMIT], one.column or one.name))
     n = number(table.con, "select count(*) from long where bad is not null")
     if n > LISTED:
         batch.warnings.append(f"The first {LISTED:,} of {n:,} cells set aside are listed with their lines.")

@@ -101,7 +101,7 @@ def _series_of(
         name = row.cells[container].strip() if container < len(row.cells) else ""
         if name not in known:
             gpu = None if is_missing(name) else GpuIdentity(0, 0, gpu_id=name)
-            series = table.add_series(Series(name, measured, gpu))
+            series = table.add_series(Series(name, measured, gpu, column=layout.header[value]))
             known[name] = [series if i == value else None for i in range(width)]
         return known[name]
 

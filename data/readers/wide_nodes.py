@@ -187,7 +187,7 @@ class MachineUtilReader:
         time = next(i for i, name in enumerate(names) if name in _TIMES)
         machine = next(i for i, name in enumerate(names) if name in _MACHINE)
         gpus = {i: m[1] for i, name in enumerate(layout.header) if (m := _GPU_COLUMN.match(name))}
-        machines = _Machines(table, machine, gpus, len(names))
+        machines = _Machines(table, machine, gpus, layout.header)
         found = load_wide(source, layout, table, time, machines.of_row, progress, parse_zoned)
         batch = wide_batch(self.format, source, layout, found)
         machines.drop_absent()
@@ -205,17 +205,19 @@ class MachineUtilReader:
 class _Machines:
     """Series of each machine's GPU columns."""
 
-    def __init__(self, table: LongTable, machine: int, gpus: Mapping[int, str], width: int) -> None:
+    def __init__(
+        self, table: LongTable, machine: int, gpus: Mapping[int, str], header: Sequence[str]
+    ) -> None:
         self.names: dict[str, list[int | None]] = {}
-        self._table, self._machine, self._gpus, self._width = table, machine, gpus, width
+        self._table, self._machine, self._gpus, self._header = table, machine, gpus, header
 
     def of_row(self, row: CsvRow) -> Sequence[int | None]:
         """Numbers of the series of a row's cells."""
         host = row.cells[self._machine].strip() if self._machine < len(row.cells) else ""
         if is_missing(host):
-            return [None] * self._width
+            return [None] * len(self._header)
         if host not in self.names:
-            self.names[host] = [self._series(host, i) for i in range(self._width)]
+            self.names[host] = [self._series(host, i) for i in range(len(self._header))]
         return self.names[host]
 
     def _series(self, host: str, column: int) -> int | None:
@@ -223,7 +225,8 @@ class _Machines:
         if index is None:
             return None
         gpu = GpuIdentity(0, 0, host=host, index=index)
-        return self._table.add_series(Series(f"{host}:{index}", Metric("gpu_util", "%"), gpu))
+        name = self._header[column]
+        return self._table.add_series(Series(f"{host}:{index}", Metric("gpu_util", "%"), gpu, column=name))
 
     def drop_absent(self) -> None:
         """Set aside the GPU columns that never hold a number on a machine."""

@@ -92,6 +92,13 @@ def test_machines_with_few_gpus_and_a_clock_that_is_put_back(tmp_path: Path) -> 
     assert [one.line for one in batch.set_aside] == [7]
 
 
+def test_a_percentage_beyond_100_is_set_aside_with_its_column(tmp_path: Path) -> None:
+    text = "time,machineId,gpu0_util,gpu1_util\n2017-10-03 01:00:00 PDT,m1,20,104\n"
+    batch = read(MACHINE, text, tmp_path)
+    assert [(one.line, one.column, one.text) for one in batch.set_aside] == [(2, "gpu1_util", "104.0")]
+    assert batch.stored == 1
+
+
 def test_a_trailing_comma_in_rows_only(tmp_path: Path) -> None:
     text = "time,machineId,gpu0_util\n2017-10-03 01:00:00 PDT,m1,20,\n2017-10-03 01:01:00 PDT,m1,40,\n"
     batch = read(MACHINE, text, tmp_path)
@@ -137,7 +144,7 @@ def test_container_values_with_a_measure_are_stored(tmp_path: Path) -> None:
     text = CONTAINERS + "101,1662858800.0,aa\n1,1662858800.0,\n"
     batch = read(CONTAINER, text, tmp_path, columns={"value": "gpu_util [%]"})
     assert samples(batch)["gpu_util"].fillna(-1).tolist() == [0.5, 1.0, -1, 0.0]
-    assert [(one.line, one.column) for one in batch.set_aside] == [(5, "aa")]
+    assert [(one.line, one.column) for one in batch.set_aside] == [(5, "value")]
     assert (batch.stored, batch.ignored) == (4, {"row without a cell of a GPU": 1})
 
 
