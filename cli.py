@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from data.errors import UserError
-from reports.terminal import Bar, Watched, candidates, print_receipt, sentence
+from reports.arguments import found_files, telling_names
+from reports.terminal import Bar, Watched, candidates, print_passed_over, print_receipt, sentence
 
 REFUSED, USAGE = 1, 2
 ROOT = Path(__file__).resolve().parent
 CHOICES = ("run", "platform", "llm", "campaign", "timezone", "host", "format")
-COUNTS = ("gpus", "gpus_train", "gpus_rollout")
+COUNTS = ("gpus", "gpus_train", "gpus_rollout", "step")
 
 
 class Refused(Exception):  # noqa: N818 - it is the outcome, not a fault
@@ -61,8 +62,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _import_parser(commands: Any) -> None:
-    load = commands.add_parser("import", help="load telemetry files and print their receipts")
-    load.add_argument("files", nargs="+", metavar="FILE")
+    load = commands.add_parser("import", help="load files, folders, archives and print their receipts")
+    load.add_argument("files", nargs="+", metavar="FILE", help="a file, folder, zip, tar, gz or quoted glob")
     for name in CHOICES:
         load.add_argument(f"--{name}")
     for name in COUNTS:
@@ -134,20 +135,34 @@ def _json_object(text: str) -> dict[str, Any]:
 
 def _import(options: argparse.Namespace) -> int:
     chosen = {n: getattr(options, n) for n in (*CHOICES, *COUNTS) if getattr(options, n) is not None}
-    receipts, errors = [], []
-    for name in options.files:
-        path = Path(name).expanduser()
-        arguments = {"path": str(path.resolve()), "name": path.name, "choices": chosen}
+    paths, errors = found_files(options.files)
+    names = telling_names(paths)
+    receipts: list[Mapping[str, Any]] = []
+    passed_over: list[Mapping[str, Any]] = []
+    for path, name in zip(paths, names, strict=True):
+        arguments = {"path": str(path.resolve()), "name": name, "choices": chosen}
         try:
-            receipts.append(_perform(options, "import", arguments, Bar(path.name)))
+            answer = _perform(options, "import", arguments, Bar(name))
         except Refused as refusal:
-            errors.append({"file": name, **refusal.error})
-            print("\n".join([sentence(refusal.error, name), *candidates(refusal.error)]), file=sys.stderr)
+            errors.append({"file": str(path), **refusal.error})
+        else:
+            receipts += answer.get("receipts", [answer])
+            passed_over += answer.get("passed_over", [])
+            errors += answer.get("errors", [])
+    for error in errors:
+        print("\n".join([sentence(error, error["file"]), *candidates(error)]), file=sys.stderr)
     if options.json:
-        _print_json({"receipts": receipts, **({"errors": errors} if errors else {})})
+        _print_json(
+            {
+                "receipts": receipts,
+                **({"passed_over": passed_over} if passed_over else {}),
+                **({"errors": errors} if errors else {}),
+            }
+        )
     else:
         for receipt in receipts:
             print_receipt(receipt)
+        print_passed_over(passed_over)
     return REFUSED if errors else 0
 
 
@@ -155,8 +170,8 @@ def _facts(options: argparse.Namespace) -> int:
     from data.facts import facts_of
 
     path = Path(options.file).expanduser()
-    if not path.is_file():
-        what = "This is no file but a folder or device" if path.exists() else "There is no such file"
+    if not (path.is_file() or path.is_dir()):
+        what = "This is no file but a device" if path.exists() else "There is no such file"
         raise UserError(what, options.file, "Check the path.")
     bar = Bar(path.name)
     try:

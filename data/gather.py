@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from data import readers
-from data.bundle import Members, listing, open_bundle
+from data.bundle import Members, listing, open_bundle, pack
 from data.errors import UnreadableFileError, UserError
 from data.kinds import HEAD_BYTES
-from data.readers.base import Progress, Reader, no_progress
+from data.readers.base import Progress, Reader, Source, no_progress
+from data.spool import spool
 from data.unpack import (
     HIDDEN,
     Found,
@@ -48,6 +49,14 @@ class Unit:
     def is_folder(self) -> bool:
         """True for a run folder."""
         return self.name.endswith("/")
+
+
+def spooled(unit: Unit, place: Path, progress: Progress = no_progress) -> Source:
+    """A unit in the form that readers take, in the fresh folder `place`; a run folder is packed."""
+    place.mkdir()
+    if unit.is_folder:
+        return pack(unit.files, unit.name, place)
+    return spool(next(iter(unit.files.values())), unit.name, place, progress)
 
 
 def walk(

@@ -7,14 +7,13 @@ from pathlib import Path
 from uuid import uuid4
 
 from data import readers
-from data.bundle import pack
 from data.errors import UnreadableFileError, UserError
-from data.gather import Failed, Unit, units, walk
+from data.gather import Failed, Unit, spooled, units, walk
 from data.ingest import check_choices, check_space, ingest_file, ingest_source
 from data.readers import AmbiguousFormatError
 from data.readers.base import Choices, Progress, no_progress
 from data.receipt import Receipt
-from data.spool import CHUNK_BYTES, ByteStream, spool
+from data.spool import CHUNK_BYTES, ByteStream
 from data.store import Store
 from data.unpack import PassedOver, is_archive, unpack
 
@@ -101,12 +100,8 @@ def _take(
     unclear: list[UserError],
 ) -> None:
     place = work / uuid4().hex
-    place.mkdir()
     try:
-        if unit.is_folder:
-            source = pack(unit.files, unit.name, place)
-        else:
-            source = spool(next(iter(unit.files.values())), unit.name, place, progress)
+        source = spooled(unit, place, progress)
         try:
             readers.choose(source, choices)
         except UnreadableFileError as error:

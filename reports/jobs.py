@@ -3,13 +3,13 @@
 import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import analysis
 from analysis.result import Result
 from data.errors import UserError
-from data.ingest import ingest_file
+from data.ingest_files import Intake, ingest_files
 from data.queries.originals import sha256_and_name
 from data.readers.base import Choices, Progress, no_progress
 from data.store import Store
@@ -18,7 +18,7 @@ from reports.freeze import FrozenReport, freeze, options, save
 from reports.html import render
 from reports.links import LinkBook, absolute, base_url, expiry
 from reports.redact import Redaction
-from reports.uploads import issue_token
+from reports.uploads import error_dict, issue_token
 
 DEFAULT_QUESTION = "ledger"
 DEFAULT_TITLES = {DEFAULT_QUESTION: "Overview of all runs"}
@@ -39,8 +39,21 @@ def run_command(
 
 
 def ingest(store: Store, path: Path, name: str, choices: Choices, progress: Progress) -> dict[str, Any]:
-    """Load one file and return its receipt."""
-    return dict(ingest_file(store, path, name, choices, progress).to_dict())
+    """Load a file, an archive or a folder: one receipt, or what `intake_dict` says of several files."""
+    return intake_dict(ingest_files(store, path, name, choices, progress))
+
+
+def intake_dict(intake: Intake) -> dict[str, Any]:
+    """A single file's receipt; else {file, receipts, passed_over: [{file, why}], errors: [{file, …}]}."""
+    one = intake.one()
+    if one is not None:
+        return one.to_dict()
+    return {
+        "file": intake.name,
+        "receipts": [receipt.to_dict() for receipt in intake.receipts],
+        "passed_over": [{"file": item.name, "why": item.why} for item in intake.passed_over],
+        "errors": [{"file": item.name, **error_dict(item.error)} for item in intake.failed],
+    }
 
 
 def original(store: Store, upload_id: str) -> tuple[Path, str] | None:
@@ -50,7 +63,8 @@ def original(store: Store, upload_id: str) -> tuple[Path, str] | None:
     if found is None:
         return None
     path = store.original(found[0])
-    return (path, found[1]) if path.is_file() else None
+    name = PurePosixPath(found[1]).name + (".tar" if found[1].endswith("/") else "")
+    return (path, name) if path.is_file() else None
 
 
 def answer(store: Store, question: str, params: Mapping[str, Any]) -> Result:
@@ -72,8 +86,8 @@ def freeze_question(store: Store, arguments: Mapping[str, Any]) -> tuple[FrozenR
 
 def _import(store: Store, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     path = Path(str(arguments["path"]))
-    if not path.is_file():
-        what = "This is no file but a folder or device" if path.exists() else "There is no such file"
+    if not (path.is_file() or path.is_dir()):
+        what = "This is no file but a device" if path.exists() else "There is no such file"
         raise UserError(what, str(path), "Check the path.")
     name = str(arguments.get("name") or path.name)
     return ingest(store, path, name, choices_from(arguments.get("choices") or {}), progress)

@@ -4,7 +4,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +90,17 @@ def print_receipt(receipt: Mapping[str, Any]) -> None:
         print(f"  ! {text}")
     for missing in receipt["missing_for_cost"]:
         print(f"  still needed for dollars: {missing['run']}: {missing['text']}")
+
+
+def print_passed_over(items: Sequence[Mapping[str, Any]]) -> None:
+    """Print which files no reader knows."""
+    if not items:
+        return
+    print(f"Passed over: {len(items):,} file{'s' if len(items) > 1 else ''}")
+    for item in items[:SHOWN_LINES]:
+        print(f"  {item['file']}: {item['why']}")
+    if len(items) > SHOWN_LINES:
+        print(f"  … and {len(items) - SHOWN_LINES:,} more (see --json)")
 
 
 def candidates(error: Mapping[str, Any]) -> list[str]:

@@ -129,6 +129,9 @@ class Watcher:
 
 def receipt_line(receipt: Mapping[str, Any]) -> str:
     """One sentence on a loaded file: its counts and runs, or that it was here before."""
+    if "receipts" in receipt:
+        counts = [len(receipt[part]) for part in ("receipts", "passed_over", "errors")]
+        return "{} files loaded, {} passed over, {} refused".format(*counts)
     if receipt.get("duplicate_of"):
         return "These bytes were loaded before: nothing was written."
     runs = ", ".join(map(str, receipt["runs"][:3])) or "no run"
