@@ -159,10 +159,10 @@ class Catalogue:
         """Newest token prices of a model on a service; None when it has none. Never another model's."""
         return token_rates(self._token_prices, service, llm)
 
-    def llm_ids(self) -> tuple[str, ...]:
-        """Models that a run may name: those with a shape, then those that a service has a token price for."""
-        priced = dict.fromkeys(price.llm for price in self._token_prices)
-        return tuple(dict.fromkeys((*self._llms, *priced)))
+    def llm_names(self) -> dict[str, str]:
+        """Models that a run may name, id -> name: those with a shape, then those with a token price only."""
+        priced = {p.llm: p.model.rpartition("/")[2] for p in self._token_prices if p.llm not in self._llms}
+        return {m.model_id: m.name for m in self._llms.values()} | priced
 
     def llm_id(self, name: str) -> str | None:
         """The id of a model by id, alias or a service's name for it, case ignored."""

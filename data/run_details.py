@@ -191,7 +191,7 @@ def check_details(details: RunDetails, catalogue: Catalogue) -> None:
 def check_ids(catalogue: Catalogue, llm: str | None, platforms: Iterable[str | None]) -> None:
     """Raise UserError for a model or platform that the catalogue does not know."""
     if llm is not None and catalogue.llm_id(llm) is None:
-        valid = list(catalogue.llm_ids())
+        valid = list(catalogue.llm_names())
         raise UserError(
             f"There is no model {llm} in the catalogue", "llm", f"Choose one of: {_listed(valid)}."
         )

@@ -21,7 +21,7 @@ def show_details(store: Store) -> None:
     """Draw the table and, below it, the form of one run."""
     with store.view() as view:
         frame = queries.table(view)
-        models = {m.model_id: m.name for m in view.catalogue.llms()}
+        models = view.catalogue.llm_names()
         frame["complete"] = [not missing_for_cost(view, run) for run in frame["run"]]
     if frame.empty:
         st.caption("No run yet: drop a file above, or load the example.")

@@ -142,7 +142,7 @@ def _lacking(run: str, lacking: Sequence[Missing]) -> None:
 
 def _hints(hints: Sequence[Suggestion], catalogue: Catalogue) -> None:
     named = {p.platform_id: p.name for p in catalogue.platforms()}
-    named |= {m.model_id: m.name for m in catalogue.llms()}
+    named |= catalogue.llm_names()
     lines = [
         f"- **{FIELD_WORDS.get(h.field, h.field)}: {md_escape(named.get(str(h.value), str(h.value)))}** "
         f"{md_escape(h.how)}"
@@ -165,7 +165,7 @@ def _heads(
     def start(name: str) -> str | None:
         return getattr(details, name) or in_force.get(name) or inferred.get(name)
 
-    models = {m.model_id: m.name for m in catalogue.llms()}
+    models = catalogue.llm_names()
     first, second, third, fourth = st.columns(4)
     with first:
         campaign = _pick("Campaign", list(campaigns), start("campaign"), f"campaign_{key}", new=True)

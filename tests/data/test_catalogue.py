@@ -297,3 +297,49 @@ def test_published_runs_carry_their_version(book: Catalogue) -> None:
     for run in runs:
         assert book.platform(run.platform_id) is not None
         assert not run.model_id or book.llm(run.model_id) is not None
+
+
+def test_token_prices_have_ids_sources_and_dates(book: Catalogue) -> None:
+    prices = book.token_prices()
+    assert len({p.price_id for p in prices}) == len(prices) > 100
+    assert all(p.source and p.as_of and p.value > 0 for p in prices)
+    assert {p.status for p in prices} == {"vendor_spec", "derived"}
+
+
+def test_the_newest_whole_list_is_used_and_never_another_model(book: Catalogue) -> None:
+    rates = book.token_rates("tinker", "Qwen3-8B")
+    assert rates is not None
+    assert (rates.prefill.value, rates.sample.value, rates.train.value) == (0.195, 0.6, 0.44)
+    assert rates.cached is not None
+    assert rates.cached.value == pytest.approx(0.2 * rates.prefill.value)
+    assert {p.as_of for p in rates.rows} == {"2026-07-17"}
+    retired = book.token_rates("tinker", "qwen3-4b-instruct-2507")
+    assert retired is not None
+    assert (retired.train.as_of, retired.cached) == ("2026-01-05", None)
+    assert book.token_rates("tinker", "gemma-3-1b") is None
+    assert book.token_rates("other", "qwen3-8b") is None
+
+
+def test_models_that_only_have_a_token_price_can_be_named(book: Catalogue) -> None:
+    assert book.llm_id("Qwen/Qwen3-8B") == "qwen3-8b"
+    assert book.llm_id("Qwen/Qwen3-4B-Instruct-2507") == "qwen3-4b-instruct-2507"
+    assert book.llm_id("nobody/nothing") is None
+    names = book.llm_names()
+    assert names["qwen3-4b-instruct-2507"] == "Qwen3-4B-Instruct-2507"
+    assert next(iter(names)) == book.llms()[0].model_id
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "word"),
+    [
+        (",prefill,standard,1.87,", ",prefill,standard,0,", "price"),
+        (",prefill,standard,1.87,", ",bogus,standard,1.87,", "kind"),
+        ("USD per million tokens,2026-07-17,vendor_spec", "EUR,2026-07-17,vendor_spec", "unit"),
+    ],
+)
+def test_a_bad_token_price_is_refused(tmp_path, old: str, new: str, word: str) -> None:
+    folder = _fresh(FOLDER, tmp_path / "copy")
+    path = folder / "token_prices.csv"
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(CatalogueError, match=word):
+        load_catalogue(folder)
