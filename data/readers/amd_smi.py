@@ -8,6 +8,7 @@ from data.csvio import CsvLayout, read_layout, split_line
 from data.errors import UnreadableFileError
 from data.gpu_batch import plain_index
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
+from data.readers.gpu_sampler import TIMES
 from data.readers.gpu_table import Column, Table, named, read_table
 from data.readers.gpu_text import NotARow, write_twin
 from data.values import is_missing, unit_of_header
@@ -39,7 +40,7 @@ MEASURES = {
 }
 """Column -> measure. `mem` is a temperature, `mem_usage` the memory controller; MB is MiB here too."""
 IDENTITY = {
-    "timestamp": Column("ts"), "gpu": Column("index"), "gpu_bdf": Column("bus"), "bdf": Column("bus"),
+    "gpu": Column("index"), "gpu_bdf": Column("bus"), "bdf": Column("bus"),
     "gpu_uuid": Column("uuid"), "uuid": Column("uuid"), "hostname": Column("host"), "host": Column("host"),
     "market_name": Column("model"),
 }  # fmt: skip
@@ -149,9 +150,11 @@ def _columns(layout: CsvLayout) -> dict[int, Column]:
         column = MEASURES.get(plain)
         if column is not None:
             found[i] = Column(column.target, unit_of_header(name) or column.unit, column.rank)
-        elif plain in IDENTITY and IDENTITY[plain].target not in taken:
-            taken.add(IDENTITY[plain].target)
-            found[i] = IDENTITY[plain]
+            continue
+        identity = Column("ts") if plain in TIMES else IDENTITY.get(plain)
+        if identity is not None and identity.target not in taken:
+            taken.add(identity.target)
+            found[i] = identity
     return found
 
 

@@ -117,11 +117,16 @@ def _unitless(found: tuple[set[str], str | None]) -> bool:
 
 
 def measure_of(name: str) -> Column | None:
-    """The measure that a name with a unit stands for; None when either is in doubt."""
+    """The measure that a name with a unit stands for; None when either is in doubt.
+
+    `utilization_memory` is nvidia-smi's utilization.memory; `memory_utilization` may be how full it is.
+    """
     words, unit = tokens_of(name)
     if unit is None or words & _NOT_A_GPU:
         return None
     dimension = _DIMENSION.get(unit.lower())
+    if dimension == "share" and normal(name).startswith("utilization_memory"):
+        return Column("mem_util", unit)
     if dimension == "share":
         return _share(words, unit)
     if dimension == "bytes" and words & _MEMORY:

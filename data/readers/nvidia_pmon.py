@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from data.csvio import CsvRows, no_rows
@@ -12,6 +13,7 @@ from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progre
 from data.readers.gpu_table import CUT_TAIL
 from data.readers.gpu_text import write_twin
 from data.readers.smi_monitor import Monitor, find_monitor
+from data.timezones import parse_stamp, to_utc, zone_of
 from data.values import is_missing
 
 HEADER = re.compile(r"^\s*#\s*(?:date[,\s]+)?(?:time[,\s]+)?gpu[,\s]+pid\b", re.IGNORECASE)
@@ -26,6 +28,7 @@ WHY = (
 @dataclass
 class _Seen:
     gpus: set[str] = field(default_factory=set)
+    stamps: list[datetime] = field(default_factory=list)
     missing: Counter[str] = field(default_factory=Counter)
 
     def add(self, names: tuple[str, ...], cells: tuple[str, ...]) -> None:
@@ -35,6 +38,8 @@ class _Seen:
                 self.missing[name] += 1
             elif name == "gpu":
                 self.gpus.add(cell.strip())
+            elif name == "timestamp" and (stamp := parse_stamp(cell)) is not None:
+                self.stamps = [min([*self.stamps, stamp.at]), max([*self.stamps, stamp.at])]
 
 
 class PmonReader:
@@ -79,11 +84,21 @@ class PmonReader:
             "partial_last_line": counts.partial_last_line,
             "ragged_rows": counts.ragged_rows,
             "hosts": 1 if choices.host else None,
+            **_time_facts(seen, choices),
         }
         batch.warnings = [WHY, CUT_TAIL] if counts.partial_last_line else [WHY]
         batch.unmapped = list(found.names)
         batch.reconcile()
         return batch
+
+
+def _time_facts(seen: _Seen, choices: Choices) -> dict[str, object]:
+    if not seen.stamps:
+        return {}
+    zone = zone_of(choices.timezone)
+    first, last = seen.stamps if zone is None else [to_utc(at, zone) for at in seen.stamps]
+    start = None if zone is None else first.replace(tzinfo=UTC).timestamp()
+    return {"span_s": (last - first).total_seconds(), "time_first_epoch_s": start}
 
 
 def _facts(batch: Batch, found: Monitor, seen: _Seen) -> dict[str, object]:

@@ -110,7 +110,8 @@ def _layout(source: Source, choices: Choices) -> CsvLayout:
         raise UnreadableFileError(
             "No header names the columns",
             source.name,
-            "Log without 'noheader', or add the query's field names as the first line.",
+            "Log without 'noheader', add the query's field names as the first line, or say what each "
+            "column is by its number.",
         ) from error
 
 

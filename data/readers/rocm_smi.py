@@ -7,6 +7,7 @@ from data.csvio import CsvLayout, read_layout
 from data.errors import UnreadableFileError
 from data.readers.amd_smi import CardRows
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
+from data.readers.gpu_sampler import TIMES
 from data.readers.gpu_table import Column, Table, named, read_table
 from data.readers.gpu_text import write_twin
 from data.values import unit_of_header
@@ -25,8 +26,7 @@ MEASURES: tuple[tuple[str, Column], ...] = (
 """Name without its unit -> measure. `GFX Activity` is a running counter and `VRAM%` no amount of bytes."""
 IDENTITY = {
     "device": Column("index"), "unique id": Column("uuid"), "pci bus": Column("bus"),
-    "card series": Column("model"), "timestamp": Column("ts"), "time": Column("ts"),
-    "hostname": Column("host"), "host": Column("host"),
+    "card series": Column("model"), "hostname": Column("host"), "host": Column("host"),
 }  # fmt: skip
 _UNIT = re.compile(r"\s*\([^()]*\)\s*$")
 
@@ -90,9 +90,11 @@ def _columns(layout: CsvLayout) -> dict[int, Column]:
         plain = name.strip().lower()
         if column is not None:
             found[i] = Column(column.target, unit_of_header(name) or column.unit, column.rank)
-        elif plain in IDENTITY and IDENTITY[plain].target not in taken:
-            taken.add(IDENTITY[plain].target)
-            found[i] = IDENTITY[plain]
+            continue
+        identity = Column("ts") if plain in TIMES else IDENTITY.get(plain)
+        if identity is not None and identity.target not in taken:
+            taken.add(identity.target)
+            found[i] = identity
     return found
 
 

@@ -60,6 +60,12 @@ def test_text_cut_tail_and_memory(tmp_path: Path) -> None:
     assert batch.facts["memory_peak_bytes"] == 2 << 30
 
 
+def test_a_time_of_ones_own(tmp_path: Path) -> None:
+    batch = read(READER, "utc_epoch_s,gpu,gfx_activity,umc_activity\n1767225600.25,0,95,62\n", tmp_path)
+    assert batch.facts["time_first_epoch_s"] == 1767225600.25
+    assert samples(batch)["umc_activity"][0] == 0.62
+
+
 def test_refusals_and_sniff(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFileError, match="no data rows"):
         read(READER, WATCH, tmp_path)

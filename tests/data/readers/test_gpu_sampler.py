@@ -61,6 +61,8 @@ def test_a_percentage_without_a_unit_is_not_read_but_named(tmp_path: Path) -> No
         ("sm_active_pct", "sm_active"),
         ("sm_clock_mhz", "sm_clock_mhz"),
         ("temperature_c", "temp_c"),
+        ("utilization_memory_percent", "mem_util"),
+        ("memory_utilization_percent", None),
         ("gpu_memory_utilization_pct", None),
         ("memory_pct", None),
         ("cpu_utilization_pct", None),

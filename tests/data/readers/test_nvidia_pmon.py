@@ -32,6 +32,15 @@ def test_driver_550_columns_and_a_command_with_spaces(tmp_path: Path) -> None:
     assert batch.facts["missing_cells[command]"] == 0
 
 
+def test_dated_rows_fix_a_span(tmp_path: Path) -> None:
+    head = "#Date  Time  gpu  pid  type  sm  command\n#YYYYMMDD HH:MM:SS Idx # C/G % name\n"
+    rows = " 20260102 19:12:33 0 7 C 88 python\n 20260102 19:12:31 0 7 C 80 a b\n"
+    facts = read(READER, head + rows, tmp_path, timezone="UTC").facts
+    assert (facts["span_s"], facts["time_first_epoch_s"]) == (2, 1767381151.0)
+    assert read(READER, head + rows, tmp_path).facts["time_first_epoch_s"] is None
+    assert facts["missing_cells"] == 0
+
+
 def test_text_and_cut_tail(tmp_path: Path) -> None:
     batch = read(
         READER, OLD + "Failed to query\n    0    11     C     88     54   -   -   python\n    0   1", tmp_path
