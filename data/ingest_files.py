@@ -68,7 +68,11 @@ def ingest_files(
         intake = Intake(file_name, [], found.passed_over, failed)
         unclear: list[UserError] = []
         for unit, watched in _watched(units(found.files, work, decided.format), progress):
-            _take(store, unit, decided, work, watched, intake, unclear)
+            try:
+                _take(store, unit, decided, work, watched, intake, unclear)
+            except BaseException as error:
+                error.add_note(f"{len(intake.receipts)} files before {unit.name} were stored")
+                raise
         return _judged(intake, unclear)
     finally:
         shutil.rmtree(work, ignore_errors=True)

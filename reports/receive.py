@@ -91,8 +91,9 @@ class Uploads:
             return _finish(job, refusal.status, refusal.body)
         except ClientDisconnect:
             return _finish(job, 400, _body("The sender went away; nothing was stored"))
-        except WorkCancelledError:
-            return _finish(job, 409, _body("Cancelled; nothing was stored"))
+        except WorkCancelledError as error:
+            notes = getattr(error, "__notes__", None) or ["nothing was stored"]
+            return _finish(job, 409, _body(f"Cancelled; {notes[0]}"))
         except UserError as error:
             return _finish(job, 422, error_dict(error))
 

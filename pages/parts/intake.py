@@ -12,7 +12,7 @@ from pages.parts.compute import compute
 from pages.parts.notices import show_error
 from pages.parts.run_form import show_run_form
 from pages.parts.upload_actions import Card
-from pages.parts.upload_card import show_card, show_failure
+from pages.parts.upload_card import show_card, show_failure, show_summary
 from pages.parts.words import md_escape
 from reports.choices import ChoiceError, choices_from
 
@@ -35,7 +35,7 @@ def take_files(store: Store) -> None:
 def _terminal() -> None:
     with st.popover("From a terminal", icon=":material/terminal:"):
         st.caption("The same readers and the same receipt; works while this page is open.")
-        st.code(".venv/bin/python cli.py import FILE… --run NAME --campaign NAME", language="bash")
+        st.code(".venv/bin/python cli.py import FILE|FOLDER|ZIP… --run NAME --campaign NAME", language="bash")
 
 
 def _zone(store: Store, said: dict[str, Any]) -> None:
@@ -45,7 +45,8 @@ def _zone(store: Store, said: dict[str, Any]) -> None:
         fresh = [item for item in uploader.drop_zone(said, retry) if item.id not in seen]
         for item in fresh:
             seen.add(item.id)
-            actions.add_card(_card(item))
+            for card in _cards(item):
+                actions.add_card(card)
             retry[:] = [r for r in retry if r["nonce"] != item.nonce]
         if fresh:
             st.rerun()
@@ -63,17 +64,16 @@ def _take_small(store: Store, files: list[Any], said: dict[str, Any]) -> None:
         show_error(error)
         return
     for item in files:
-        actions.add_card(actions.load(store, uuid.uuid4().hex, item, item.name, choices))
+        for card in actions.load(store, uuid.uuid4().hex, item, item.name, choices):
+            actions.add_card(card)
     uploader.release(files)
     st.rerun()
 
 
-def _card(item: uploader.Landed) -> Card:
+def _cards(item: uploader.Landed) -> list[Card]:
     if item.receipt is None:
-        return Card(item.id, item.name, error=item.error, head=item.head)
-    again = item.receipt.get("duplicate_of") is not None
-    note = str(item.receipt["warnings"][-1]) if again else ""
-    return Card(item.id, item.name, upload_id=str(item.receipt["upload_id"]), again=again, note=note)
+        return [Card(item.id, item.name, error=item.error, head=item.head)]
+    return actions.landed(item.id, item.name, item.receipt)
 
 
 def show_cards(store: Store) -> None:
@@ -82,6 +82,8 @@ def show_cards(store: Store) -> None:
         if card.upload_id is not None:
             show_card(store, card.upload_id, key=card.id, closable=True, again=card.note)
             _still_needed(store, card)
+        elif card.summary is not None:
+            show_summary(card.name, card.summary, key=card.id)
         elif card.error is not None:
             picked = show_failure(card.name, card.error, card.head, key=card.id)
             if picked:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from data.errors import UserError
 from data.ingest import ingest_file, undo_upload
+from data.ingest_files import ingest_files
 from data.queries.uploads import receipt_and_choices
 from data.readers import REGISTRY
 from data.readers.base import Choices
@@ -19,6 +20,7 @@ from data.store import Store
 from data.workspace import Decision
 from pages.parts.words import md_escape
 from reports.choices import choices_from
+from reports.jobs import intake_dict
 from reports.uploads import error_dict
 
 COMMON_ZONES = (
@@ -37,7 +39,10 @@ _CARDS = "upload_cards"
 
 @dataclass
 class Card:
-    """A file of this session: an upload in the home, or the reason why it is not there."""
+    """A file of this session: an upload in the home, the reason why it is not there, or what an archive held.
+
+    `summary`: {receipts, passed_over, errors} of an archive, whose uploads have cards of their own.
+    """
 
     id: str
     name: str
@@ -46,6 +51,25 @@ class Card:
     head: str = ""
     again: bool = False
     note: str = ""
+    summary: Mapping[str, Any] | None = None
+
+
+def landed(card_id: str, name: str, answer: Mapping[str, Any]) -> list[Card]:
+    """The cards of what came in: one of a file; of an archive one an upload and refusal, its summary last."""
+    if "receipts" not in answer:
+        again = answer.get("duplicate_of") is not None
+        note = str(answer["warnings"][-1]) if again else ""
+        return [Card(card_id, name, upload_id=str(answer["upload_id"]), again=again, note=note)]
+    made = [
+        card
+        for number, receipt in enumerate(answer["receipts"])
+        for card in landed(f"{card_id}-{number}", str(receipt["file"]), receipt)
+    ]
+    made += [
+        Card(f"{card_id}-x{number}", str(error["file"]), error={**error, "kind": "UserError"})
+        for number, error in enumerate(answer["errors"])
+    ]
+    return [*reversed(made), Card(card_id, name, summary=answer)]
 
 
 def cards() -> list[Card]:
@@ -77,8 +101,8 @@ def zones(first: str | None) -> list[str]:
     return [*start, *(z for z in COMMON_ZONES if z != first)]
 
 
-def load(store: Store, card_id: str, stream: Any, name: str, choices: Choices) -> Card:
-    """Ingest one file with progress on the page; a refusal becomes a card as well."""
+def load(store: Store, card_id: str, stream: Any, name: str, choices: Choices) -> list[Card]:
+    """Ingest one file or archive with progress on the page; a refusal becomes a card as well."""
     with st.status(f"Loading {md_escape(name)} …") as status:
 
         def progress(stage: str, done: int, total: int | None) -> None:
@@ -86,12 +110,10 @@ def load(store: Store, card_id: str, stream: Any, name: str, choices: Choices) -
             status.update(label=f"{md_escape(name)}: {stage} {count if done else ''}")
 
         try:
-            receipt = ingest_file(store, stream, name, choices, progress)
+            intake = ingest_files(store, stream, name, choices, progress)
         except UserError as error:
-            return Card(card_id, name, error=error_dict(error))
-    again = receipt.duplicate_of is not None
-    note = receipt.warnings[-1] if again else ""
-    return Card(card_id, name, upload_id=receipt.upload_id, again=again, note=note)
+            return [Card(card_id, name, error=error_dict(error))]
+    return landed(card_id, name, intake_dict(intake))
 
 
 def undo(store: Store, upload_id: str, name: str) -> None:

@@ -58,6 +58,27 @@ def show_failure(name: str, error: Mapping[str, Any], head: str, *, key: str) ->
         return _ask_format(error, key) if asks else None
 
 
+def show_summary(name: str, summary: Mapping[str, Any], *, key: str) -> None:
+    """Draw the card of an archive: how many of its files were loaded, and which were passed over."""
+    receipts, passed = summary["receipts"], summary["passed_over"]
+    with st.container(border=True, key=f"card_{key}"):
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.markdown(f"**{md_escape(name)}** :blue-badge[archive]", width="stretch")
+            st.button("Close", key=f"close_{key}", type="tertiary", on_click=actions.close_card, args=(key,))
+        again = sum(1 for receipt in receipts if receipt["duplicate_of"])
+        text = f"**{len(receipts) - again:,} of its files were loaded**, each with a card below"
+        text += f"; {again:,} were here before" if again else ""
+        text += f"; {len(summary['errors']):,} were refused" if summary["errors"] else ""
+        st.markdown(f"{text}.")
+        if passed:
+            with st.popover(f"Passed over: {len(passed):,}", icon=":material/rule:", key=f"passed_{key}"):
+                st.caption("No reader knows these. Load one by itself to choose a format.")
+                frame = pd.DataFrame(passed[:ASIDE_LIMIT]).rename(columns={"file": "File", "why": "Why"})
+                st.dataframe(
+                    frame, hide_index=True, key=f"passed_table_{key}", alt="Files of the archive not loaded"
+                )
+
+
 def _ask_format(error: Mapping[str, Any], key: str) -> str | None:
     titles = actions.format_titles()
     likely = {c["format"]: c for c in error.get("candidates", [])}

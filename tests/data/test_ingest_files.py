@@ -198,8 +198,9 @@ def test_stopping_leaves_whole_files_only(store: Store, tmp_path: Path) -> None:
         if stage.startswith("file 3"):
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as caught:
         ingest_files(store, lay(tmp_path / "runs", TREE), progress=stop)
+    assert caught.value.__notes__ == ["1 files before runs/exp1/metrics.jsonl were stored"]
     with store.view() as view:
         assert view.rows("SELECT name FROM uploads") == [("runs/exp1/gpu.csv",)]
     assert left_behind(store) == []
