@@ -181,7 +181,7 @@ class LongTable:
         ).fetchall()
         if not found:
             return
-        parsed = [parse_number(text, units[series], self._decimal, True) for series, text in found]
+        parsed = [parse_number(text, units[series], self._decimal) for series, text in found]
         self.con.register(
             "parsed",
             pa.table(

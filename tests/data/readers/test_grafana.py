@@ -52,6 +52,15 @@ def test_formatted_cells_have_their_own_units_and_local_times(tmp_path: Path) ->
     assert any("browser" in warning for warning in open_zone.warnings)
 
 
+def test_decimal_and_binary_prefixes_mean_what_grafana_writes(tmp_path: Path) -> None:
+    head = ",".join(legend(name, 0) for name in ("DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_POWER_USAGE"))
+    text = joined(f"{T0}000,1.5 GB,0.7 kW", f"{T0 + 15}000,1.5 GiB,412 W", f"{T0 + 30}000,3 W,5 %", head=head)
+    batch = read(JOINED, text, tmp_path)
+    assert samples(batch)["mem_bytes"].fillna(-1).tolist() == [1.5e9, 1.5 * 2**30, -1]
+    assert samples(batch)["power_w"].fillna(-1).tolist() == [700, 412, -1]
+    assert len(batch.set_aside) == 2 and "where 'W' belongs" in batch.set_aside[1].reason
+
+
 def test_raw_and_formatted_exports_of_a_panel_agree(tmp_path: Path) -> None:
     head = legend("DCGM_FI_DEV_FB_USED", 0)
     values = [0.0073, 1.5, 1024.0, 40960.0]
