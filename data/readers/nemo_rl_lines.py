@@ -55,6 +55,7 @@ _VALUE = re.compile(
     r"(?:\s*\(([\d.]+)(%| TFLOPS per rank)\))?$"
 )
 _SLUG = re.compile(r"[^a-z0-9]+")
+_HEADING_LENGTH = 60
 _DECIMALS = {"results": 4, "timing": 2, "performance": 2}
 
 
@@ -94,8 +95,8 @@ class BlockScanner:
 
     def feed(self, line: int, text: str, last: bool = False) -> Iterator[Block]:
         """Look at one line; `last`: it is the unterminated end of the file and may be cut."""
-        section = _SECTION.search(text)
-        if section is not None and len(text) < 60:
+        section = _SECTION.search(text) if len(text) < _HEADING_LENGTH else None
+        if section is not None:
             yield from self._open(line, section[1])
         elif heading := (_STEP.match(text) or _EPOCH.match(text)):
             yield from self.close()

@@ -17,7 +17,7 @@ _TELLING = re.compile(
     r"'(?:timing/(?:generate|sync_weights|policy_train|train_critic_and_policy|step)"
     r"|generate/(?:avg_num_tokens|batch_num_seq)|reward/avg_raw_reward|trainer/global_step)'"
 )
-_MOST_LINES = 2000
+_MOST_CHARACTERS = 100_000
 _STEP_TIME = "timing/step"
 
 
@@ -27,6 +27,19 @@ class _Open:
     step: int
     moment: datetime | None
     parts: list[str] = field(default_factory=list)
+    size: int = 0
+    braces: int = 0
+
+    @property
+    def hopeless(self) -> bool:
+        """A dict that has closed without being one, or grew beyond any."""
+        return bool(self.parts) and (self.braces <= 0 or self.size > _MOST_CHARACTERS)
+
+    def add(self, text: str) -> None:
+        """One more line of the dict."""
+        self.parts.append(text)
+        self.size += len(text)
+        self.braces += text.count("{") - text.count("}")
 
 
 class SkyrlConsoleReader:
@@ -60,13 +73,18 @@ class SkyrlConsoleReader:
                 header = _HEADER.search(text)
                 if header is not None:
                     _give_up(log, held)
-                    held = _Open(number, int(header[1]), moment, [header[2]] if header[2] else [])
+                    held = _Open(number, int(header[1]), moment)
+                    if header[2]:
+                        held.add(header[2])
                 elif held is not None and text[:1] in ("{", "'"):
-                    held.parts.append(text)
+                    held.add(text)
                 else:
                     log.watch.feed(text)
                     continue
                 if held is not None and _complete(log, held):
+                    held = None
+                elif held is not None and held.hopeless:
+                    _give_up(log, held)
                     held = None
         _last(log, held, source)
         log.place_rows()
@@ -78,7 +96,7 @@ class SkyrlConsoleReader:
 
 def _complete(log: ConsoleLog, held: _Open) -> bool:
     """Whether the dict is whole now; its row is kept then."""
-    if not held.parts or (not held.parts[-1].rstrip().endswith("}") and len(held.parts) < _MOST_LINES):
+    if not held.parts or held.braces > 0:
         return False
     text = " ".join(held.parts)
     read = read_dict(text) if text.startswith("{") else None

@@ -19,6 +19,8 @@ _SCALAR = re.compile(
 )
 _NOT_BLANK = re.compile(r"[^\s,]")
 _MAX_STEP = 10**15
+_LARGEST_BYTES = 300 * 2**20
+_MOST_DAMAGED = 1000
 _decoder = json.JSONDecoder()
 
 
@@ -32,6 +34,7 @@ class _State:
     state: dict[str, float] = field(default_factory=dict)
     cut: bool = False
     _at: int = 0
+    _failed: int = 0
     _counted: tuple[int, int] = (0, 1)
 
     def read(self) -> None:
@@ -63,6 +66,12 @@ class _State:
 
     def _damaged(self, here: int) -> int:
         """Set an unreadable entry aside and say where to go on."""
+        self._failed += 1
+        if self._failed > _MOST_DAMAGED:
+            self.set_aside.append(
+                SetAside(self._line(here), "the rest is not JSON", self.text[here : here + 200])
+            )
+            return len(self.text)
         closing = self.text.find("]", here)
         following = self.text.find("{", here + 1, closing if closing >= 0 else len(self.text))
         if closing < 0 and following < 0:
@@ -125,6 +134,12 @@ class TrlTrainerStateReader:
         progress: Progress = no_progress,
     ) -> Batch:
         """Read all entries; raises UnreadableFileError when the history is empty or missing."""
+        if source.size_bytes > _LARGEST_BYTES:
+            raise UnreadableFileError(
+                "This trainer state is larger than 300 MB",
+                source.name,
+                "Load it without its stateful_callbacks.",
+            )
         text = source.path.read_text(encoding="utf-8", errors="replace")
         progress("read", len(text), len(text))
         found = _State(text)

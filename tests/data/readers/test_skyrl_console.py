@@ -84,6 +84,12 @@ def test_a_cut_dict_is_dropped_and_a_broken_one_set_aside(tmp_path: Path) -> Non
     assert [item.reason for item in batch.set_aside] == ["the dict breaks off"]
 
 
+def test_a_dict_without_an_end_does_not_swallow_the_log(tmp_path: Path) -> None:
+    text = "Step 1:\n{'a': '1',\n" + "'b': {'c': '2'}\n" * 5000 + both(2)
+    batch = read(text, tmp_path)
+    assert (batch.facts["step_last"], len(batch.set_aside)) == (2, 1)
+
+
 def test_scores_of_an_evaluation(tmp_path: Path) -> None:
     batch = read(both(5) + step(5, {"eval/gsm8k/avg_score": 0.5, "eval/gsm8k/pass_at_4": 0.75}), tmp_path)
     told = batch.tables["evals"]

@@ -138,6 +138,12 @@ def test_a_damaged_entry_costs_only_itself(tmp_path: Path) -> None:
     assert batch.set_aside[0].line == text[: text.index('"step": 10')].count("\n") + 3
 
 
+def test_a_file_that_is_all_damage_ends(tmp_path: Path) -> None:
+    batch = read('{"log_history": [' + json.dumps(entry(10)) + "," + "{" * 200_000, tmp_path)
+    assert batch.stored == 1
+    assert 1000 <= len(batch.set_aside) <= 1001
+
+
 def test_what_is_no_object_is_set_aside(tmp_path: Path) -> None:
     batch = read(state([entry(10), 7, [1], {"step": 3, "note": None}]), tmp_path)
     assert (batch.records, batch.stored) == (4, 1)
