@@ -15,12 +15,11 @@ from data.readers import (
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
 from data.readers.flat import FlatRun, Row, framework_of, make_batch
 from data.readers.flat_rows import ANY_COUNTERS, number_steps
-from data.readers.foreign import http_json, supervised
+from data.readers.foreign import http_json
 from data.readers.json_rows import epoch_of, numbers, read_json_log, shown, step_of
 from data.readers.verl_batch import run_name
 
 SOURCE = "flat_metrics"
-SFT_WARNING = "Losses and learning rates, no rewards or rollouts: read as a supervised run."
 KNOWN_FROM = 0.5
 _OTHERS = tuple(
     reader
@@ -89,9 +88,6 @@ class FlatJsonlReader:
         file = log.file(self.format, SOURCE)
         file.warnings += number_steps(log.rows, framework)
         run = FlatRun(run_name(choices, source), log.rows, framework=framework)
-        if framework is None and supervised(source.head):
-            run.algorithm = "sft"
-            file.warnings.append(SFT_WARNING)
         return make_batch(file, [run], source)
 
 

@@ -1,5 +1,6 @@
 """How a run is organised (`runs.mode`, `runs.algorithm`), as far as its keys and numbers tell it."""
 
+import re
 from collections.abc import Iterable
 
 from data.readers.flat_attempts import Row
@@ -24,6 +25,11 @@ _OVERLAP = {
     ),
 }
 """Framework -> (the clock, the work on it)."""
+_RL_WORDS = re.compile(
+    r"reward|rollout|completion|episode|advantage|critic|actor|policy|return|generat|(?:^|[/_])(?:kl|env)(?:$|[/_])"
+)
+_LOSS = re.compile(r"(?:^|[/_])(?:loss|nll)$")
+_RATE = re.compile(r"(?:^|/)(?:lr|learning_rate|mean_token_accuracy|num_loss_tokens)$")
 _ALWAYS_ASYNC = ("prime-rl", "areal", "open-instruct")
 
 
@@ -59,11 +65,11 @@ def measured_mode(framework: str | None, rows: Iterable[Row]) -> str | None:
 
 
 def algorithm_of(framework: str | None, keys: Iterable[str]) -> str | None:
-    """`runs.algorithm` where the keys leave no doubt: preferences are DPO, a loss without any reward SFT."""
+    """`runs.algorithm` where the keys leave no doubt: preferences are DPO, a bare loss is SFT."""
     names = [key.removeprefix("train/") for key in keys]
     if any(name.startswith("rewards/margins") for name in names):
         return "dpo"
-    rewarded = any(word in name for name in names for word in ("reward", "rollout", "completion", "episode"))
-    if framework == "trl" and not rewarded and any(name.endswith("loss") for name in names):
-        return "sft"
-    return None
+    if framework not in (None, "trl") or any(_RL_WORDS.search(name) for name in names):
+        return None
+    loss = any(_LOSS.search(name) for name in names)
+    return "sft" if loss and any(_RATE.search(name) for name in names) else None

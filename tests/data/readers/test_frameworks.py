@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from data.readers.flat_modes import algorithm_of
 from data.readers.framework import framework_of
 from tests.data.readers.flat_files import clocked, history_csv, load, phases, steps
 
@@ -347,3 +348,32 @@ def test_trl_without_rewards_is_supervised(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_the_framework_is_named_only_by_telling_keys(keys: list[str], framework: str | None) -> None:
     assert framework_of(keys)[0] == framework
+
+
+@pytest.mark.parametrize(
+    ("keys", "algorithm"),
+    [
+        (["loss", "learning_rate"], "sft"), (["train/loss", "train/lr"], "sft"), (["loss"], None),
+        (["loss", "lr", "kl"], None), (["policy_loss", "lr"], None), (["loss", "lr", "reward"], None),
+        (["rewards/margins", "loss", "lr"], "dpo"),
+    ],
+)  # fmt: skip
+def test_the_algorithm_is_named_only_without_doubt(keys: list[str], algorithm: str | None) -> None:
+    assert algorithm_of(None, keys) == algorithm
+
+
+def test_chart_exports_know_the_units_of_every_framework(tmp_path: Path) -> None:
+    keys = ("perf/mfu", "time/forward_backward", "time/step", "perf/peak_memory")
+    head = ",".join(["Step", *(f"prime - {key}" for key in keys)])
+    batch = load(f"{head}\n0,0.0,6.0,10.0,4.0\n1,25.0,7.0,11.0,5.0\n", tmp_path, expect="wandb_chart_export")
+    assert batch.tables["runs"][["framework", "mode"]].to_numpy().tolist() == [["prime-rl", "async"]]
+    assert batch.facts["mfu_mean"] == 0.25
+    assert batch.facts["memory_peak_bytes"] == 5.0 * GIB
+    assert phases(batch) == {"train": (13.0, "wall")}
+
+
+def test_a_chart_of_a_running_total_is_differenced(tmp_path: Path) -> None:
+    head = "Step,a - train/num_tokens,a - train/completions/mean_length"
+    batch = load(f"{head}\n1,100,5\n2,250,5\n3,300,5\n", tmp_path, expect="wandb_chart_export")
+    assert steps(batch)["tok_total"].tolist() == [100.0, 150.0, 50.0]
+    assert batch.facts["tokens_total"] == 300.0
