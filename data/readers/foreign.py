@@ -42,9 +42,7 @@ def recognise(head: str) -> Foreign | None:
     """The first known format (order of foreign.csv) whose signs are all in the head of a file."""
     first = _first_line(head)
     for foreign, place, patterns in _signatures():
-        if place == "supervised":
-            hit = supervised(head)
-        elif place == "http_json":
+        if place == "http_json":
             hit = http_json(head)
         else:
             text = first if place == "header" else head
@@ -56,18 +54,6 @@ def recognise(head: str) -> Foreign | None:
 
 def _json_keys(head: str) -> list[str]:
     return list(dict.fromkeys(re.findall(r'"([^"\\]{1,60})"\s*:', head)))
-
-
-def supervised(head: str) -> bool:
-    """Losses and learning rates in JSON lines, and nothing of rewards, rollouts or episodes."""
-    if not _first_line(head).lstrip().startswith("{"):
-        return False
-    keys = _json_keys(head)
-    loss = any(re.search(r"(?:^|[/_])(?:loss|nll)$", key) for key in keys)
-    rate = any(re.search(r"(?:^|/)(?:lr|learning_rate|num_loss_tokens)$", key) for key in keys)
-    return (
-        loss and rate and not any(re.search(r"reward|rollout|episode|advantage|critic", key) for key in keys)
-    )
 
 
 def http_json(head: str) -> bool:

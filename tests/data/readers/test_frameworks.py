@@ -190,7 +190,6 @@ def test_nemo_rl_splits_its_pools(tmp_path: Path) -> None:
             "performance/training_worker_group_tokens_per_sec_per_gpu": 400.0,
             "performance/generation_tokens_per_sec": 6400.0,
             "performance/generation_tokens_per_sec_per_gpu": 800.0,
-            "performance/train_fp_utilization": 0.375,
             "efficiency/idle/buffer_starvation_s": 99.0,
             "validation/accuracy": 0.5 + n / 100,
         }
