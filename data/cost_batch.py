@@ -88,10 +88,7 @@ def read_costs(
     A charge that lasts several UTC days is spread over them by time, so that days can be summed; its period
     stays in `charge_start` and `charge_end` (exclusive). Raises UnreadableFileError when no row is there.
     """
-    schema = {column.name: column for column in tables()["costs"]}
-    by_index = {i: schema[name] for i, name in sorted(form.mapped.items())}
-    parser = RowParser(layout, Fields(by_index, dict.fromkeys(by_index), ()), None)
-    parser.learn([_cleaned(form, row) for row in islice(CsvRows(source, layout), LEARN_ROWS)])
+    parser = _parser(form, source, layout)
     totals, frames, chunk, aside = _Totals(), [], [], []
     rows, stored = CsvRows(source, layout, progress), 0
     for raw in rows:
@@ -122,6 +119,14 @@ def read_costs(
     _warn(batch, totals, choices)
     batch.reconcile()
     return batch
+
+
+def _parser(form: CostFormat, source: Source, layout: CsvLayout) -> RowParser:
+    schema = {column.name: column for column in tables()["costs"]}
+    by_index = {i: schema[name] for i, name in sorted(form.mapped.items())}
+    parser = RowParser(layout, Fields(by_index, dict.fromkeys(by_index), ()), None)
+    parser.learn([_cleaned(form, row) for row in islice(CsvRows(source, layout), LEARN_ROWS)])
+    return parser
 
 
 def _cleaned(form: CostFormat, row: CsvRow) -> CsvRow:
