@@ -99,26 +99,29 @@ class CardRows:
 
     def __init__(self, layout: CsvLayout, card: int | None, serial: int | None) -> None:
         self._layout, self._card, self._serial = layout, card, serial
+        self._names = frozenset(name for name in layout.header if name)
         self._cards: dict[str, str] = {}
 
     def row(self, text: str) -> list[str] | NotARow:
         """Cells of one line; a header of a later tick, a blank line or a message is no row."""
         if not text.strip():
             return NotARow()
-        whole = _LIST.sub(lambda match: match[0].strip('"').replace(",", ";"), text)
+        whole = _LIST.sub(_one_cell, text) if "[" in text else text
         cells = split_line(whole, self._layout.delimiter)
-        if tuple(cell.strip() for cell in cells) == self._layout.header:
-            return NotARow(header=True)
-        if len(set(map(str.strip, cells)) & set(self._layout.header)) > 1:
-            return NotARow("another header", other_header=True)
-        if self._card is None:
+        if self._names_card(cells):
+            self._note(cells)
             return cells
-        if len(cells) > self._card and plain_index(cells[self._card].strip()) is None:
-            return NotARow("text between rows, or a row that names no card")
-        if len(cells) <= self._card and not cells[0].strip()[:1].isdigit():
-            return NotARow("text between rows")
-        self._note(cells)
-        return cells
+        found = {cell.strip() for cell in cells} & self._names
+        if len(found) > 1:
+            again = tuple(cell.strip() for cell in cells) == self._layout.header
+            return NotARow("" if again else "another header", header=again, other_header=not again)
+        if self._card is not None and len(cells) <= self._card and cells[0].strip()[:1].isdigit():
+            return cells
+        return NotARow("text between rows, or a row that names no card")
+
+    def _names_card(self, cells: Sequence[str]) -> bool:
+        at = self._card
+        return at is not None and len(cells) > at and plain_index(cells[at].strip()) is not None
 
     def _note(self, cells: Sequence[str]) -> None:
         if self._serial is not None and self._card is not None and len(cells) > self._serial:
@@ -136,6 +139,10 @@ class CardRows:
             "Each partition is kept as a row of its own; count the cards, not the partitions."
         )
         return [note], {"gpus": cards}
+
+
+def _one_cell(match: re.Match[str]) -> str:
+    return match[0].strip('"').replace(",", ";")
 
 
 def _at(layout: CsvLayout, names: Sequence[str]) -> int | None:
