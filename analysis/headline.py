@@ -218,9 +218,7 @@ def sentence(
     head = f"{spent.subject} {'have' if several else 'has'} no dollar figure yet"
     if spent.usd is not None:
         least = "at least " if spent.at_least else ""
-        paid = price_words(params.price, params.boundary)
-        if spent.metered:
-            paid = f"(token prices, {params.boundary} boundary)"
+        paid = price_words(params.price, params.boundary, spent.metered)
         head = f"{spent.subject} cost {least}{money(spent.usd)} {paid}"
     text = f"{head} and {_gain_words(row, 'they' if several else 'it')}"
     if picked:

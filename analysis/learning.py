@@ -9,6 +9,7 @@ from analysis.common import figure, nothing, result
 from analysis.evaluations import load_evaluations
 from analysis.gaintable import GENERATION_COLUMNS, RUN_COLUMNS, gain_rows, generations_of
 from analysis.headline import why_no_usd
+from analysis.metered import METERED
 from analysis.pairs import compare
 from analysis.params import CommonParams
 from analysis.points import POINTS, score_points
@@ -116,7 +117,9 @@ def _answer(params: LearningParams, spend: Spend, drawn: pd.DataFrame, points: p
             span = f" (95 % interval {percent(best['low'])} to {percent(best['high'])})"
     spent, basis = f"{count(best['x'])} {X_WORDS[params.x]}", ""
     if params.x == "usd":
-        spent, basis = money(best["x"]), f" {price_words(params.price, params.boundary)}"
+        bases = set(spend.runs.loc[spend.runs["run"] == best["run"], "basis"])
+        paid = price_words(params.price, params.boundary, bases == {METERED})
+        spent, basis = money(best["x"]), f" {paid}"
     clocks = dict(zip(spend.runs["run"], spend.runs["clock"].fillna(False), strict=True))
     if params.x in ("usd", "gpu_hours", "hours") and not clocks[best["run"]] and best["x"] > 0:
         spent = f"at least {spent}"

@@ -214,7 +214,8 @@ def _answer(params: CommonParams, spent: Money, row: dict[str, Any]) -> str:
     if per is None or pd.isna(per):
         return f"What a rollout of {subject} cost is not known: spend or the number of rollouts is missing."
     least = "at least " if spent.at_least else ""
-    text = f"A rollout of {subject} cost {least}{money(per)} {price_words(params.price, params.boundary)}"
+    paid = price_words(params.price, params.boundary, spent.metered)
+    text = f"A rollout of {subject} cost {least}{money(per)} {paid}"
     good, useful = row.get("usd_per_correct"), row.get("usd_per_informative")
     if good is not None and pd.notna(good):
         text += f", a verified-correct one {money(good)}"

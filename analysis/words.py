@@ -65,8 +65,10 @@ def listing(names: Sequence[str], most: int = 4) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}" if shown else ""
 
 
-def price_words(price: str, boundary: str) -> str:
-    """Return '(3-year neocloud rent, campaign boundary)'."""
+def price_words(price: str, boundary: str, metered: bool = False) -> str:
+    """Return '(3-year neocloud rent, campaign boundary)'; `metered`: paid by the token alone."""
+    if metered:
+        return f"(token prices, {boundary} boundary)"
     kind, _, tier = price.partition(".")
     words = _TERMS.get(kind, kind.replace("_", " "))
     basis = {"own_tco": "owning cost"}.get(kind, "rent")
