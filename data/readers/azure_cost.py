@@ -12,8 +12,8 @@ from data.cost_words import instance_type_in
 from data.csvio import CsvLayout, CsvRows, read_layout
 from data.errors import UnreadableFileError
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
+from data.readers.focus import match
 from data.readers.template_rows import Row
-from data.tables import columns
 
 COLUMNS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("charge_start", ("usagedatetime", "date", "usagedate")),
@@ -109,7 +109,7 @@ class AzureCostReader:
 
 
 def _match(layout: CsvLayout, names: list[str], chosen: Mapping[str, str]) -> dict[int, str]:
-    found = {i: chosen[text] for i, text in enumerate(layout.header) if chosen.get(text) in columns("costs")}
+    found = match(layout.header, {}, chosen)
     for column, wanted in COLUMNS:
         if column in found.values():
             continue

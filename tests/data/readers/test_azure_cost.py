@@ -95,3 +95,11 @@ def test_broken_json_still_names_the_machine(tmp_path: Path) -> None:
 
 def test_other_tables_with_a_cost_are_not_taken(tmp_path: Path) -> None:
     assert AzureCostReader().sniff(spooled("date,cost,run\n2026-01-01,2,a\n", tmp_path)).confidence < 0.2
+
+
+def test_a_person_may_say_which_column_is_the_cost(tmp_path: Path) -> None:
+    text = f"{NEW}\ns,01/31/2026,VM,m,1,90,100,120,EUR,Usage,\n"
+    choices = Choices(columns={"costInUsd": "billed_cost", "quantity": "upload_id"})
+    batch = AzureCostReader().read(spooled(text, tmp_path, "a.csv"), choices, tmp_path)
+    assert batch.facts["billed_cost"] == 100.0
+    assert batch.mapped["quantity"] == "costs.quantity"
