@@ -10,6 +10,7 @@ from data.errors import UnreadableFileError
 from data.gpu_batch import MIG_ROWS, UTIL_MEASURES, GpuFile, build, labels
 from data.gpu_long import LongTable
 from data.gpu_rollup import MEASURES
+from data.gpu_ticks import join_ticks
 from data.readers.base import Batch, Choices, SetAside, Source
 from data.readers.gpu_csv import GpuIdentity, GpuRows
 from data.sql import number
@@ -263,12 +264,20 @@ def _pivot(table: LongTable, has_time: bool) -> dict[str, int]:
     used = sorted(row[0] for row in con.execute("select distinct measure from placed").fetchall())
     if not used or not number(con, "select count(*) from long join placed using (series)"):
         return {}
-    group = "gpu, stamp" if has_time else "gpu, stamp, long.rowid"
-    values = "".join(f", arg_min(raw, long.rowid) filter (measure = {i}) as v{i}" for i in used)
-    stamped = "where stamp is not null" if has_time else ""
+    values = "".join(f", arg_min(raw, ord) filter (measure = {i}) as v{i}" for i in used)
+    moved = has_time and len(used) > 1 and join_ticks(con) > 0
+    stamp = "coalesce(tick, long.stamp)" if moved else "long.stamp"
+    source = (
+        f"select placed.gpu, measure, {stamp} as stamp, raw, line, long.rowid as ord from long join placed "
+    )
+    source += "using (series)"
+    if moved:
+        source += " left join ticks on ticks.gpu = placed.gpu and ticks.stamp = long.stamp"
+    source += " where long.stamp is not null" if has_time else ""
+    group = "gpu, stamp" if has_time else "gpu, stamp, ord"
     con.execute(
-        f"create table raw as select gpu, stamp, min(long.rowid) as ord, min(line) as line{values} "
-        f"from long join placed using (series) {stamped} group by {group} order by ord"
+        f"create table raw as select gpu, stamp, min(ord) as ord, min(line) as line{values} "
+        f"from ({source}) group by {group} order by min(ord)"
     )
     con.execute("create view identified as select * from raw")
     return {MEASURES[i]: i for i in used}

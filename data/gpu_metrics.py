@@ -70,8 +70,13 @@ def _metrics() -> dict[str, Metric]:
 
 
 def metric(name: str | None) -> Metric | None:
-    """The measure behind an exporter's metric name, None when it is none of ours."""
-    return _metrics().get(name or "")
+    """The measure behind an exporter's metric name, None when it is none of ours.
+
+    OpenMetrics ends the names of counters in `_total`; some collectors write DCGM's names in small letters.
+    """
+    plain = name or ""
+    plain = plain.upper() if plain.lower().startswith("dcgm_fi_") else plain
+    return _metrics().get(plain) or _metrics().get(re.sub(r"(?i)_total$", "", plain))
 
 
 def metric_inside(text: str) -> tuple[str, Metric] | None:

@@ -157,6 +157,10 @@ class _Grafana:
             batch.warnings.append(ROUNDED)
         if found.offset is None and batch.timezone_assumed:
             batch.warnings.append("Grafana writes the local time of the browser that exported the file.")
+        if not any(one.kept for one in table.series):
+            batch.warnings.append(
+                "No series names a GPU and a measure of GPUs: nothing was stored. Say what the columns hold."
+            )
         if guessed:
             unconfirmed(table, batch, GUESSED)
             batch.warnings.append(

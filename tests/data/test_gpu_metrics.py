@@ -36,6 +36,9 @@ def test_percent_and_ratio_of_dcgm_are_kept_apart() -> None:
     assert metric("DCGM_FI_DEV_XID_ERRORS") is None
     assert metric("DCGM_FI_PROF_PCIE_TX_BYTES") is None
     assert metric(None) is None
+    assert metric("dcgm_fi_dev_gpu_util") == metric("DCGM_FI_DEV_GPU_UTIL")
+    energy = metric("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION_total")
+    assert energy is not None and energy.unit == "mJ"
 
 
 @pytest.mark.parametrize(
