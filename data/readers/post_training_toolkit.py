@@ -77,6 +77,10 @@ class PostTrainingToolkitReader:
             return Sniff(0.9, 'objects {"step", "timestamp", "metrics"}')
         return Sniff(0.0, "neither the header nor the rows of the toolkit")
 
+    def wanted(self, members: Members) -> list[str]:
+        """The files of the run that are read; whatever else lies in the folder is loaded by itself."""
+        return [name for name in (METRICS, *METADATA, POSTMORTEM) if name in members.names]
+
     def read(
         self, source: Source, choices: Choices, scratch: Path, progress: Progress = no_progress
     ) -> Batch:
