@@ -1,6 +1,7 @@
 """Scores placed where they belong: what had been spent by the end of the evaluated step."""
 
 import math
+from collections.abc import Iterable
 
 import pandas as pd
 
@@ -126,6 +127,7 @@ def _by_attempt(
     kept = "_kept" if boundary == "compute" else ""
     names = [*MONEY, "gpu_hours"]
     sums = add_up(spend.rows, lambda r: (r["run"], r["attempt"]), [*names, *(f"{n}_kept" for n in names)])
+    _add_bills(sums, spend.bills)
     held = add_up(spend.rows, lambda r: (r["run"], r["attempt"], r["pool"]), ["seconds"])
     own: dict[tuple[str, int], dict[str, float]] = {}
     before: dict[tuple[str, int], dict[str, float]] = {}
@@ -145,3 +147,14 @@ def _by_attempt(
         total["hours"] += hours
         total["tokens"] += tokens if known(tokens) else 0.0
     return own, before
+
+
+def _add_bills(sums: dict[tuple[str, int], dict[str, float]], bills: Iterable[Row]) -> None:
+    """Token bills on top of pools; an attempt without pools has dollars and no GPU-hours."""
+    for bill in bills:
+        key = (bill["run"], bill["attempt"])
+        nothing = dict.fromkeys((*MONEY, *(f"{m}_kept" for m in MONEY)), 0.0)
+        got = sums.setdefault(key, {**nothing, "gpu_hours": NAN, "gpu_hours_kept": NAN})
+        for name in MONEY:
+            got[name] += bill["usd"]
+            got[f"{name}_kept"] += bill["usd_kept"]

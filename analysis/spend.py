@@ -61,7 +61,8 @@ class Spend:
     `runs`: a row a run: gpu_hours, usd, usd_low, usd_high at the asked boundary; usd_compute, usd_campaign,
     usd_full; lost_usd, lineage_frac, goodput_frac; basis (rent, metered: dollars from tokens and no GPU
     hours, or both). `lost`: run, attempt, cause, gpu_hours, usd. `campaigns`: the same sums by campaign, with
-    what was booked to the campaign alone. `rows`: the allocations as rows.
+    what was booked to the campaign alone. `rows`: the allocations as rows, `bills`: token bills
+    by attempt.
     """
 
     allocations: pd.DataFrame
@@ -72,6 +73,7 @@ class Spend:
     assumptions: tuple[Assumption, ...]
     notices: tuple[Notice, ...]
     rows: tuple[Row, ...]
+    bills: tuple[Row, ...] = ()
 
 
 def filters_of(params: CommonParams) -> Filters:
@@ -104,6 +106,7 @@ def compute_spend(view: View, params: CommonParams) -> Spend:
         assumptions=(*assumptions, *bills.assumptions),
         notices=(*notices, *booked_notices, *bills.notices, *extra, *_notices(rows, tries, runs)),
         rows=rows,
+        bills=bills.rows,
     )
 
 

@@ -116,3 +116,12 @@ def test_the_ledger_shows_it_with_its_label(store: Store, tmp_path: Path) -> Non
     row = result.tables["ledger"].iloc[0]
     assert (row["basis"], row["usd"] > 0, row["gpu_hours"] != row["gpu_hours"]) == ("metered", True, True)
     assert "token prices" in result.answer
+
+
+def test_scores_stand_where_the_token_bill_was(store: Store, tmp_path: Path) -> None:
+    rows = [rl(n) | {"test/env/gsm8k/reward/total": 0.5 + n / 20} for n in range(4)]
+    load(store, tmp_path, rows, "trial", "qwen3-8b")
+    with store.view() as view:
+        result = ledger(view, LedgerParams())
+    usd = result.tables["ledger"].iloc[0]["usd"]
+    assert result.tables["scores"]["x"].tolist()[1:] == pytest.approx([usd * n / 4 for n in (2, 3, 4)])
