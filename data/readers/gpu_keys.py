@@ -229,7 +229,8 @@ def add_gpus(
     batch.gpu_parts = part.gpu_parts
     if "gpus" in part.tables:
         known = [batch.tables["gpus"]] if "gpus" in batch.tables else []
-        batch.tables["gpus"] = pd.concat([*known, part.tables["gpus"]], ignore_index=True)
+        every = pd.concat([*known, part.tables["gpus"]], ignore_index=True)
+        batch.tables["gpus"] = every.drop_duplicates("gpu_id", ignore_index=True)
     for name, value in part.facts.items():
         if name.startswith(GPU_FACTS) and batch.facts.get(name) is None:
             batch.facts[name] = value

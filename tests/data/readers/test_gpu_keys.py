@@ -82,6 +82,16 @@ def test_a_second_run_is_another_part(tmp_path: Path) -> None:
     assert batch.tables["gpus"]["gpu_id"].tolist() == ["a:0", "b:0"]
 
 
+def test_two_runs_on_one_named_host_share_its_gpu(tmp_path: Path) -> None:
+    source = spool_bytes(b"x\n", "export.csv", tmp_path)
+    batch = Batch("history")
+    for run in ("a", "b"):
+        found = gpu_from_keys({"system/gpu.0.gpu": [1.0, 2.0, 3.0]}, STAMPS)
+        assert found is not None
+        add_gpus(batch, found, source, Choices(host="n1"), tmp_path, run)
+    assert batch.tables["gpus"]["gpu_id"].tolist() == ["n1:0"]
+
+
 def test_a_value_that_cannot_be_is_set_aside(tmp_path: Path) -> None:
     found = gpu_from_keys({"system.gpu.0.gpu": [50, 140, 9.3e18]}, STAMPS, [7, 8, 9])
     assert found is not None
