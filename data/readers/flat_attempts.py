@@ -11,6 +11,7 @@ from data.readers.verl_attempts import DUPLICATE
 __all__ = ["DUPLICATE", "FlatAttempt", "Row", "Step", "split"]
 
 CLOCK_SLACK_S = 1.0
+LONGEST_RUN_S = 1e9
 COUNTERS = frozenset(
     {"step", "_step", "global_step", "train/global_step", "training/global_step", "trainer/global_step",
      "training_step", "rollout/step", "train/step", "eval/step", "progress/batch", "episode",
@@ -140,7 +141,7 @@ def _equal(key: str, row: Row, known: Step) -> bool:
 def _store(row: Row, attempt: FlatAttempt, training: frozenset[str], per_call: frozenset[str]) -> None:
     attempt.rows.append(row)
     if row.elapsed_s is not None:
-        if attempt.started_at is None and row.ts is not None:
+        if attempt.started_at is None and row.ts is not None and row.elapsed_s <= LONGEST_RUN_S:
             attempt.started_at = row.ts - timedelta(seconds=row.elapsed_s)
         attempt.elapsed_s = max(row.elapsed_s, attempt.elapsed_s or 0.0)
     if row.step is None:

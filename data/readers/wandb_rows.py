@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from typing import TypeGuard
 
 from data.errors import UnreadableFileError
-from data.readers.base import Batch, Choices, Source
+from data.readers.base import Batch, Choices, SetAside, Source
 from data.readers.flat import FlatFile, FlatRun, Row, framework_of, make_batch
+from data.readers.flat_attempts import LONGEST_RUN_S
 from data.readers.flat_rows import LOG_COUNTER, gaps_in, number_steps
 from data.readers.json_rows import epoch_of
 from data.readers.prime_rl_metrics import pool_of, prime_batch
@@ -40,6 +41,7 @@ class History:
     log_steps: dict[str, list[int]] = field(default_factory=dict)
     texts: Counter[str] = field(default_factory=Counter)
     ignored: Counter[str] = field(default_factory=Counter)
+    bad: list[SetAside] = field(default_factory=list)
     missing: int = 0
     records: int = 0
     named: bool = False
@@ -60,7 +62,10 @@ class History:
         log_step = row.values.pop(LOG_COUNTER, math.nan)
         row.x = None if math.isnan(log_step) else log_step
         elapsed, stamp = (row.values.pop(key, math.nan) for key in CLOCKS)
-        row.elapsed_s = None if math.isnan(elapsed) else elapsed
+        if 0 <= elapsed <= LONGEST_RUN_S:
+            row.elapsed_s = elapsed
+        elif not math.isnan(elapsed):
+            self.bad.append(SetAside(line, "no run time that a run can have", repr(elapsed), CLOCKS[0]))
         row.ts = row.ts if math.isnan(stamp) else epoch_of(epoch_seconds(stamp))
         if not row.lengths and not any(value == value for value in row.values.values()):
             self.ignored[EMPTY] += 1
@@ -178,6 +183,7 @@ def history_batch(
         runs[0].run = run_name(choices, source, runs[0].run if history.named else named)
     file.names_runs = history.named
     file.ignored += history.ignored
+    file.set_aside += history.bad
     file.facts["missing_cells"] = history.missing
     if history.texts:
         worst = ", ".join(f"{key} ({n})" for key, n in history.texts.most_common(5))

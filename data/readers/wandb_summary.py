@@ -60,7 +60,7 @@ class WandbSummaryReader:
                 "The summary holds no number", source.name, "Check that the run logged metrics."
             )
         row = history.rows[""][0]
-        file = FlatFile(self.format, SOURCE, 1, warnings=[_LAST_ONLY])
+        file = FlatFile(self.format, SOURCE, 1, set_aside=history.bad, warnings=[_LAST_ONLY])
         framework = framework_of(row.values)[0]
         file.warnings += number_steps([row], framework)
         run = FlatRun(run_name(choices, source), [row], framework=framework, whole=True)

@@ -157,6 +157,16 @@ def test_csv_quirks(tmp_path: Path) -> None:
     assert (batch.records, batch.stored, len(batch.set_aside)) == (3, 2, 1)
 
 
+@pytest.mark.parametrize("runtime", [-5.0, 1e21])
+def test_a_run_time_that_no_run_has_is_set_aside(runtime: float, tmp_path: Path) -> None:
+    records = clocked(verl(1, 2), offset=1)
+    records[0]["_runtime"] = runtime
+    batch = load(history_csv(records), tmp_path)
+    assert [(s.line, s.column) for s in batch.set_aside] == [(2, "_runtime")]
+    assert batch.facts["run_seconds"] == 25.0
+    assert batch.stored == 2
+
+
 def test_a_history_without_numbers_is_refused(tmp_path: Path) -> None:
     source = spooled("_step,_runtime,note\n1,2,hello\n", tmp_path, "h.csv")
     with pytest.raises(UnreadableFileError, match="No record"):
