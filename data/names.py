@@ -8,6 +8,7 @@ GENERIC = frozenset(
         "logger", "logs", "main", "metric", "metrics", "out", "output", "outputs", "params", "results",
         "rollout", "run", "runs", "scalars", "slurm", "stats", "std", "stderr", "stdout", "summary", "system",
         "tb", "telemetry", "tensorboard", "train", "trainer", "trainer_log", "trainer_state", "training",
+        "test", "val", "validation",
         "upload", "wandb-history", "wandb-summary",
     }
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import math
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -47,10 +47,10 @@ class Points:
     cut: int = 0
     warnings: list[str] = field(default_factory=list)
 
-    def add(self, event: Event, line: int) -> None:
+    def add(self, event: Event, line: int, prefix: str = "") -> None:
         """Take the scalars of one event."""
         for tag, value in event.scalars:
-            self.put(tag, event.step, event.wall_s, value, line)
+            self.put(prefix + tag, event.step, event.wall_s, value, line)
 
     def put(self, tag: str, step: int, wall_s: float, value: float, line: int) -> None:
         """Append one point."""
@@ -73,6 +73,8 @@ class EventFile:
     path: Path
     start: int
     size: int
+    prefix: str = ""
+    """Put in front of its tags."""
 
     def records(self) -> Records:
         """Its records."""
@@ -123,7 +125,7 @@ def _read_file(file: EventFile, points: Points, progress: Progress, before: int,
         if event.version and opened is None:
             opened = epoch_time(event.wall_s)
         if event.scalars:
-            points.add(event, first + number)
+            points.add(event, first + number, file.prefix)
         else:
             points.ignored[FILE_VERSION if event.version else NO_SCALAR] += 1
     points.starts.append((start, opened))
@@ -228,22 +230,44 @@ def _step_rows(
 ) -> list[Row]:
     out: list[Row] = []
     steps = sorted(by_step)
-    clock = 0.0
-    for step, following in zip(steps, [*steps[1:], None], strict=True):
+    walls = [
+        _step_wall(points, by_step[step], by_step[following] if following is not None else [])
+        for step, following in zip(steps, [*steps[1:], None], strict=True)
+    ]
+    kept = forward(walls)
+    for place, step in enumerate(steps):
+        wall = walls[place] if place in kept else None
+        if wall is not None and opened is None:
+            opened = wall
+        elapsed = None if wall is None or opened is None else max(0.0, wall - opened)
         indices = by_step[step]
-        wall = _step_wall(points, indices, by_step[following] if following is not None else [])
-        if wall is not None:
-            opened = wall if opened is None else opened
-            clock = max(clock, wall - opened)
         records: list[dict[str, float]] = [{}]
         for index in indices:
             name = names[points.tag[index]]
             if name in records[-1]:
                 records.append({})
             records[-1][name] = _finite(points.value[index])
-        elapsed = None if wall is None else clock
         out += [Row(step, values, points.line[indices[0]], utc(wall), elapsed) for values in records]
     return out
+
+
+def forward(walls: Sequence[float | None]) -> set[int]:
+    """Places of the longest run of times that never goes back: the others were written out of order."""
+    tails: list[float] = []
+    ends: list[int] = []
+    before: dict[int, int | None] = {}
+    for place, wall in enumerate(walls):
+        if wall is None:
+            continue
+        at = bisect_right(tails, wall)
+        before[place] = ends[at - 1] if at else None
+        tails[at : at + 1], ends[at : at + 1] = [wall], [place]
+    kept: set[int] = set()
+    last = ends[-1] if ends else None
+    while last is not None:
+        kept.add(last)
+        last = before[last]
+    return kept
 
 
 def _step_wall(points: Points, indices: list[int], following: list[int]) -> float | None:

@@ -1,5 +1,6 @@
 """A folder with several TensorBoard event files of one run."""
 
+import re
 from pathlib import Path
 
 from data.bundle import Members, open_bundle
@@ -10,6 +11,10 @@ from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progre
 from data.readers.tensorboard import EventFile, batch_of, has_scalars, opened_at, read_points
 from data.tfrecord import is_event_file
 
+_NAME = re.compile(r"^events\.out\.tfevents\.(?P<time>\d+)\.(?P<host>.+?)(?:\.(?P<pid>\d+)\.\d+)?(?:\.v2)?$")
+_STAMP = re.compile(r"^\d+(?:\.\d+)?$")
+"""The folder that add_hparams opens is named by the time."""
+
 
 class TensorboardFolderReader:
     """Event files that lie side by side: a resumed run, or several writers of one run."""
@@ -19,20 +24,23 @@ class TensorboardFolderReader:
     kinds = ("folder",)
 
     def sniff(self, source: Source) -> Sniff:
-        """Two event files or more in the folder itself; those in folders below it are other runs."""
+        """An event file in the folder itself, and another beside it or of the same process below it."""
         members = open_bundle(source)
         found = [name for name in self.wanted(members) if has_scalars(_file(members, name))]
-        if len(found) >= 2:
-            return Sniff(0.95, f"{len(found)} event files with scalars side by side")
-        return Sniff(0.0, "fewer than two event files with scalars in the folder itself")
+        if len(found) >= 2 and any("/" not in name for name in found):
+            return Sniff(0.95, f"{len(found)} event files with scalars of one run")
+        return Sniff(0.0, "fewer than two event files with scalars of one run")
 
     def wanted(self, members: Members) -> list[str]:
-        """The event files of the folder itself."""
-        return [
-            name
-            for name in members.names
-            if "/" not in name and is_event_file(members.read_bytes(name, HEAD_BYTES))
-        ]
+        """The event files of the folder itself, and those that the same processes wrote below it.
+
+        `add_scalars` and `add_hparams` open writers in folders of their own; other folders are other runs.
+        """
+        likely = [n for n in members.names if "/" not in n or _writer(n)]
+        direct = [n for n in likely if "/" not in n and _is_events(members, n)]
+        writers = {writer for name in direct if (writer := _writer(name))}
+        below = [n for n in likely if "/" in n and _writer(n) in writers and _is_events(members, n)]
+        return sorted([*direct, *below])
 
     def read(
         self, source: Source, choices: Choices, scratch: Path, progress: Progress = no_progress
@@ -53,8 +61,22 @@ class TensorboardFolderReader:
         return batch
 
 
+def _is_events(members: Members, name: str) -> bool:
+    return is_event_file(members.read_bytes(name, HEAD_BYTES))
+
+
+def _writer(name: str) -> str | None:
+    """Host and process of a writer, from the name of its file; the time where no process stands."""
+    match = _NAME.match(name.rpartition("/")[2])
+    if match is None:
+        return None
+    return f"{match['host']} {match['pid']}" if match["pid"] else f"{match['host']} at {match['time']}"
+
+
 def _file(members: Members, name: str) -> EventFile:
-    return EventFile(name, *members.place(name))
+    folder = name.rpartition("/")[0]
+    prefix = f"{folder}/" if folder and not _STAMP.match(folder) else ""
+    return EventFile(name, *members.place(name), prefix)
 
 
 READERS = (TensorboardFolderReader(),)

@@ -14,6 +14,7 @@ from data.facts_base import blank_facts
 from data.names import run_name_of
 from data.readers import choose
 from data.readers.base import Batch, Choices, Source
+from data.readers.tensorboard import forward
 from data.readers.tensorboard_proto import ProtoError, decode
 from data.spool import spool_bytes
 from tests.data.event_files import block, event, framed, opened, scalars, simple, summary, tensor, varint
@@ -227,6 +228,35 @@ def test_two_writers_of_one_run_are_one_attempt(tmp_path: Path) -> None:
     batch = folder(tmp_path, {"train": verl_run(1, 3), "other": other})
     assert set(batch.tables["metric_raw"]["attempt"]) == {1}
     assert (batch.records, batch.stored) == (17, 15)
+
+
+def test_writers_that_the_run_opened_below_itself_belong_to_it(tmp_path: Path) -> None:
+    name = "events.out.tfevents.1700000000.node7.12"
+    files = {
+        f"{name}.0": verl_run(1, 3),
+        f"grp_a/{name}.1": opened(T0) + scalars(T0 + 70, 2, grp=1.0),
+        f"1700000000.5/{name}.2": opened(T0) + scalars(T0 + 99, 0, hp_metric=0.5),
+        "other/events.out.tfevents.1700000000.node7.13.0": verl_run(1, 9),
+    }
+    batch = folder(tmp_path, files)
+    keys = {key for _, _, key, _ in raw(batch)}
+    assert {"grp_a/grp", "hp_metric"} < keys and batch.records == 17
+    steps = batch.tables["steps"]
+    assert list(steps["elapsed_s"].dropna()) == [60.0, 72.0, 84.0]
+
+
+def test_folders_of_other_processes_are_other_runs(tmp_path: Path) -> None:
+    files = {
+        "events.out.tfevents.1700000000.node7.12.0": verl_run(1, 3),
+        "exp2/events.out.tfevents.1700000000.node7.13.0": verl_run(1, 9),
+    }
+    with pytest.raises(UnreadableFileError, match="a folder of files"):
+        folder(tmp_path, files)
+
+
+def test_times_out_of_order_are_left_out_of_the_clock() -> None:
+    assert forward([5.0, 1.0, 2.0, None, 9.0, 3.0, 3.0]) == {1, 2, 5, 6}
+    assert forward([]) == set() and forward([None]) == set()
 
 
 def test_the_same_file_twice_counts_once(tmp_path: Path) -> None:
