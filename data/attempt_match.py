@@ -81,7 +81,8 @@ _CLOCKS_APART = (
 )
 
 
-def _evidence_sql() -> str:
+def _pairs_sql() -> str:
+    """Steps of the file beside the same steps of stored attempts."""
     kinds = types("steps")
     numbers = [c for c, kind in kinds.items() if kind in NUMERIC and c not in ("attempt", "step")]
     both = _any(f"(i.{quote(c)} IS NOT NULL AND s.{quote(c)} IS NOT NULL)" for c in numbers)
@@ -92,15 +93,19 @@ def _evidence_sql() -> str:
         for c in LOOSE
     )
     return f"""
-        WITH stored AS (SELECT DISTINCT attempt FROM attempt_sources WHERE run = $run),
-        pairs AS (
             SELECT s.attempt, s.step, s.source = i.source AS same, {both} AS compared,
                 coalesce({clash}, false) AS clash,
                 {_TWO_PROCESSES} OR {loose_both} AS loose,
                 coalesce(CASE WHEN {_TWO_PROCESSES} THEN {_CLOCKS_APART} ELSE {far} END, false) AS far
             FROM in_steps i JOIN steps s ON s.run = $run AND s.step = i.step
             WHERE i.run = $local AND i.attempt = $number
-        ),
+            """
+
+
+def _evidence_sql() -> str:
+    return f"""
+        WITH stored AS (SELECT DISTINCT attempt FROM attempt_sources WHERE run = $run),
+        pairs AS ({_pairs_sql()}),
         raw AS (
             SELECT s.attempt, s.step, {differs("value", "DOUBLE")} AS clash
             FROM in_raw i JOIN metric_raw s ON s.run = $run AND s.key = i.key
