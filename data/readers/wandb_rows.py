@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -78,7 +79,7 @@ class History:
         if value is None or (isinstance(value, str) and not value.strip()):
             self.missing += 1
         elif isinstance(value, bool | int | float):
-            self._number(row, key, float(value))
+            self._number(row, key, float(value) if abs(value) <= sys.float_info.max else math.nan)
         elif isinstance(value, str):
             self._text(row, key, value)
         else:
@@ -163,7 +164,7 @@ def buckets_of(value: object) -> tuple[tuple[float, float, float], ...]:
 
 def _numbers(values: object) -> TypeGuard[list[float]]:
     return isinstance(values, list) and all(
-        isinstance(item, int | float) and not isinstance(item, bool) and math.isfinite(item)
+        isinstance(item, int | float) and not isinstance(item, bool) and abs(item) <= sys.float_info.max
         for item in values
     )
 

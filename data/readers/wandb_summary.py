@@ -1,7 +1,6 @@
 """W&B run summaries (wandb-summary.json): the last value of each metric and the run's clock."""
 
 import json
-import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 from data.errors import UnreadableFileError
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 from data.readers.flat import FlatFile, FlatRun, framework_of, make_batch
+from data.readers.flat_attempts import LONGEST_RUN_S
 from data.readers.flat_rows import LOG_COUNTER, number_steps
 from data.readers.verl_batch import run_name
 from data.readers.wandb_rows import CLOCKS, History
@@ -94,9 +94,9 @@ def _summary(text: str) -> dict[str, object] | None:
 def _runtime(summary: dict[str, object]) -> float | None:
     own = summary.get("_wandb")
     seconds = own.get("runtime") if isinstance(own, dict) else None
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not math.isfinite(seconds):
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         return None
-    return float(seconds)
+    return float(seconds) if 0 <= seconds <= LONGEST_RUN_S else None
 
 
 def _flatten(value: dict[str, object], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, object]]:

@@ -167,6 +167,14 @@ def test_a_run_time_that_no_run_has_is_set_aside(runtime: float, tmp_path: Path)
     assert batch.stored == 2
 
 
+def test_numbers_beyond_a_double_are_missing(tmp_path: Path) -> None:
+    records = clocked(verl(1, 2), offset=1)
+    records[0]["critic/rewards/mean"] = 10**400
+    batch = load(jsonl(records), tmp_path, "h.jsonl", expect="wandb_history_json")
+    assert batch.facts["reward_mean"] == 0.5
+    assert batch.facts["missing_cells"] == 1
+
+
 def test_a_history_without_numbers_is_refused(tmp_path: Path) -> None:
     source = spooled("_step,_runtime,note\n1,2,hello\n", tmp_path, "h.csv")
     with pytest.raises(UnreadableFileError, match="No record"):
