@@ -15,7 +15,7 @@ from data.readers.base import Choices, Progress, no_progress
 from data.receipt import Receipt
 from data.spool import CHUNK_BYTES, ByteStream
 from data.store import Store
-from data.unpack import PassedOver, is_archive, unpack
+from data.unpack import EMPTY, PassedOver, is_archive, unpack
 
 SHOWN = 5
 
@@ -65,9 +65,10 @@ def ingest_files(
             found, failed = unpack(path, file_name, work / "unpacked", progress=progress), []
         else:
             return Intake(file_name, [ingest_file(store, path, file_name, decided, progress)])
-        intake = Intake(file_name, [], found.passed_over, failed)
+        grouped = units(found.files, work, decided.format)
+        intake = Intake(file_name, [], _worth_saying(found.passed_over, grouped), failed)
         unclear: list[UserError] = []
-        for unit, watched in _watched(units(found.files, work, decided.format), progress):
+        for unit, watched in _watched(grouped, progress):
             try:
                 _take(store, unit, decided, work, watched, intake, unclear)
             except BaseException as error:
@@ -76,6 +77,12 @@ def ingest_files(
         return _judged(intake, unclear)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def _worth_saying(passed_over: list[PassedOver], grouped: list[Unit]) -> list[PassedOver]:
+    """Without empty files inside run folders: there they are parameters and tags without a value."""
+    folders = tuple(unit.name for unit in grouped if unit.is_folder)
+    return [item for item in passed_over if not (item.why == EMPTY and item.name.startswith(folders))]
 
 
 def _on_disk(stream: object, path: Path) -> Path:

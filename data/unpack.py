@@ -81,6 +81,7 @@ class PassedOver:
 
 
 HIDDEN = "a hidden file"
+EMPTY = "empty"
 
 
 @dataclass
@@ -242,7 +243,7 @@ def folder_of(name: str) -> str:
 def useless(head: bytes, name: str) -> str | None:
     """Why a file cannot be read, from its first bytes; None when it may be."""
     if not head.strip(b"\xef\xbb\xbf\xff\xfe \t\r\n"):
-        return "empty"
+        return EMPTY
     kind = archive_kind(head)
     if kind == "workbook":
         return "an Office workbook: save the sheet as CSV"

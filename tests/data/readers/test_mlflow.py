@@ -155,6 +155,7 @@ def test_a_whole_tree_is_one_upload_a_run(store: Store, tmp_path: Path) -> None:
         files = run_files(**{"meta.yaml": meta, "metrics/critic/rewards/mean": reward})
         tree |= {f"0/{name}/{member}": text for member, text in files.items()}
     tree["0/aaa/artifacts/notes.md"] = "words\n"
+    tree["0/aaa/params/unset"] = ""
     intake = ingest_files(store, lay(tmp_path / "mlruns", tree))
     assert [(r.file, r.runs) for r in intake.receipts] == [
         ("mlruns/0/aaa/", ("run aaa",)),
