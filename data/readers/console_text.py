@@ -20,6 +20,7 @@ _STAMP = re.compile(
 )
 _LOOK_AT = 200
 _BAR = re.compile(r"\|[^|\n]*\| *(\d+)/(\d+) \[(?:(\d+) days?, )?((?:\d+:)?\d+:\d\d)<")
+_BEFORE_BAR = 60
 _PERCENT_BEFORE = re.compile(r"\d+%$")
 _WORDS = {"true": 1.0, "false": 0.0}
 
@@ -119,7 +120,8 @@ def bars_in(text: str) -> Iterator[Bar]:
     if "<" not in text or "|" not in text:
         return
     for match in _BAR.finditer(text):
-        before = _PERCENT_BEFORE.sub("", text[: match.start()].rstrip()).rstrip()
+        near = text[max(0, match.start() - _BEFORE_BAR) : match.start()].rstrip()
+        before = _PERCENT_BEFORE.sub("", near).rstrip()
         if before.endswith(":"):
             continue
         seconds = clock_seconds(match[4]) + 86400 * int(match[3] or 0)

@@ -1,6 +1,7 @@
 """Dict literals, bars and stamps as consoles print them."""
 
 import math
+import time
 from datetime import datetime
 
 import pytest
@@ -149,3 +150,10 @@ def test_a_pause_longer_than_any_step_is_before_the_restart() -> None:
     assert record(42) == at[40]
     clock.see(at[43])
     assert record(44) == at[43]
+
+
+def test_many_bars_on_one_line_take_no_longer_than_their_length() -> None:
+    text = ("| " * 5 + "1/2 [00:01<") * 20_000
+    started = time.perf_counter()
+    assert len(list(bars_in(text))) == 20_000
+    assert time.perf_counter() - started < 10
