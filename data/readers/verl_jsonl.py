@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,6 @@ _PROGRESS_BYTES = 1 << 20
 _SHAPE = re.compile(r'^\s*\{\s*"step"\s*:\s*-?\d+(?:\.0*)?\s*,\s*"data"\s*:\s*\{', re.MULTILINE)
 _KEY = re.compile(r'"([^"\\]+)"\s*:')
 _JOIN_LINES = 5000
-_LARGEST = 1e308
 _DEEPEST = 60
 _decoder = json.JSONDecoder()
 
@@ -192,7 +192,7 @@ def fill_values(record: Record, data: dict[str, object], prefix: str = "") -> No
     for name, value in data.items():
         key = f"{prefix}{name}"
         if isinstance(value, bool | int | float):
-            plain = float(value) if abs(value) < _LARGEST else math.nan
+            plain = float(value) if abs(value) <= sys.float_info.max else math.nan
             record.values[key] = plain if math.isfinite(plain) else math.nan
         elif value is None:
             record.values[key] = math.nan
