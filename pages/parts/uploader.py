@@ -27,8 +27,8 @@ _HTML = """
 <div class="list"></div>
 """
 HINT = (
-    "verl console log or JSONL · W&B chart export · nvidia-smi --query-gpu CSV · our CSV templates. "
-    "Any name, several at once, up to {limit} each. They stay in this home."
+    "verl console log or JSONL · W&B chart export · nvidia-smi --query-gpu CSV · our CSV templates · "
+    "a zip of them. Any name, several at once, up to {limit} each. They stay in this home."
 )
 _DROP = st.components.v2.component(
     "ipd_drop_zone",
