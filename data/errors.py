@@ -1,6 +1,10 @@
 """Errors a person can act on: what happened, where, and what to do."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from data.table_records import TableSample
 
 
 @dataclass
@@ -24,8 +28,11 @@ class CatalogueError(UserError):
     """A fact in the catalogue is incomplete or contradicts itself."""
 
 
+@dataclass
 class UnreadableFileError(UserError):
-    """A file holds nothing this reader can use."""
+    """A file holds nothing this reader can use; `table` is its first rows when a person may map them."""
+
+    table: "TableSample | None" = None
 
 
 class HomeBusyError(UserError):

@@ -12,6 +12,7 @@ import duckdb
 from data.catalogue import load_catalogue
 from data.errors import UserError
 from data.load import write
+from data.mappings import remember_mapping
 from data.readers.base import Choices, Progress, Source, no_progress
 from data.rebuild import rebuild, remove_example, undo_upload
 from data.receipt import Receipt
@@ -79,6 +80,7 @@ def ingest_source(
                 store.original(source.sha256).unlink(missing_ok=True)
             raise
         store.workspace.decide("upload", upload.payload(), upload_sha256=source.sha256, at=upload.at)
+    remember_mapping(store.workspace, source, upload.choices)
     return receipt
 
 

@@ -7,7 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from data import readers
+from data.errors import UnreadableFileError
+from data.mapping import FORMAT
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
+from data.table_records import table_sample
+
+BY_HAND = Sniff(1.0, "its columns were mapped by hand")
 
 
 @dataclass(frozen=True)
@@ -43,8 +48,13 @@ def read_upload(
     reader = readers.choose(source, replace(choices, format=choices.format or known_format))
     scratch = work / "scratch"
     scratch.mkdir(parents=True, exist_ok=True)
-    batch = reader.read(source, choices, scratch, progress)
-    return Upload(source, reader.sniff(source), batch, choices, at)
+    try:
+        batch = reader.read(source, choices, scratch, progress)
+    except UnreadableFileError as error:
+        error.table = table_sample(source)
+        raise
+    sniff = BY_HAND if batch.format == FORMAT else reader.sniff(source)
+    return Upload(source, sniff, batch, choices, at)
 
 
 def choices_dict(choices: Choices) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from data.readers.flat_frames import length_rows, raw_rows
 from data.readers.flat_map import SFT, Mapping, add_attempt
 from data.readers.flat_modes import algorithm_of, measured_mode, mode_of
 from data.readers.framework import framework_of
+from data.readers.keymap import EvalKey, KeyRule
 from data.readers.verl import Tables, settle_score_kinds
 
 __all__ = ["FlatFile", "FlatRun", "Row", "framework_of", "make_batch"]
@@ -26,7 +27,8 @@ class FlatRun:
     `framework`, `mode`: as in data/schema/keymap.csv; None: told from the keys. `pool`: trainer or
     orchestrator where two processes write the same key names. `elapsed_s`: the run's own clock at its end.
     `whole`: the rows are last values of a finished run, as a summary holds them: amounts of single steps
-    (seconds, tokens of a step) say nothing of the run and stay raw metrics.
+    (seconds, tokens of a step) say nothing of the run and stay raw metrics. `rules`, `scores`: what a person
+    said the keys are; they replace the key map.
     """
 
     run: str
@@ -43,6 +45,8 @@ class FlatRun:
     proposals: list[Proposal] = field(default_factory=list)
     pool: str | None = None
     whole: bool = False
+    rules: dict[str, KeyRule] | None = None
+    scores: dict[str, EvalKey] = field(default_factory=dict)
 
 
 @dataclass
@@ -106,14 +110,16 @@ class Done:
 
 def _run(run: FlatRun, file: FlatFile, tables: Tables, ignored: Counter[str]) -> Done:
     keys = list(dict.fromkeys(key for row in run.rows for key in row.values))
-    framework = run.framework or framework_of(keys)[0]
+    framework = run.framework or (framework_of(keys)[0] if run.rules is None else None)
     if framework == "tinker" and run.algorithm == "sft":
         framework += SFT
     if framework and framework.endswith(SFT):
         run.algorithm = "sft"
     run.mode = run.mode or mode_of(framework, keys) or measured_mode(framework, run.rows)
-    run.algorithm = run.algorithm or algorithm_of(framework, keys)
+    if run.rules is None:
+        run.algorithm = run.algorithm or algorithm_of(framework, keys)
     mapping = Mapping(run.run, file.source_name, framework, run.mode, keys, run.pool, run.whole)
+    mapping.given, mapping.given_scores = run.rules, run.scores
     attempts, repeated = split(run.rows, mapping.once, mapping.training, mapping.per_call)
     if repeated:
         ignored[DUPLICATE] += repeated

@@ -39,7 +39,8 @@ class Mapping:
     """What the keys of one run mean, and what was noticed while its steps were mapped.
 
     By attempt: `saved` last step with a checkpoint, `seconds` sum of step seconds (of phases where there is
-    no step timer). `ratios`: GPUs of a pool, from a rate of the pool and the same rate per GPU.
+    no step timer). `ratios`: GPUs of a pool, from a rate of the pool and the same rate per GPU. `given`,
+    `given_scores`: what a person said the keys are, in place of the key map.
     """
 
     run: str
@@ -49,6 +50,8 @@ class Mapping:
     keys: Sequence[str]
     named_pool: str | None = None
     whole: bool = False
+    given: dict[str, KeyRule] | None = None
+    given_scores: dict[str, EvalKey] = field(default_factory=dict)
     saved: dict[int, int] = field(default_factory=dict)
     seconds: dict[int, float] = field(default_factory=dict)
     ratios: dict[str, list[float]] = field(default_factory=dict)
@@ -61,6 +64,8 @@ class Mapping:
     @cached_property
     def rules(self) -> dict[str, KeyRule]:
         """Raw key -> rule, in the order of the key map."""
+        if self.given is not None:
+            return self.given
         framework = self.framework
         if framework is None:
             return {}
@@ -86,6 +91,8 @@ class Mapping:
     @cached_property
     def scores(self) -> dict[str, EvalKey]:
         """Evaluation keys taken apart."""
+        if self.given is not None:
+            return self.given_scores
         if self.framework is None:
             return {}
         found = {key: score_key(self.framework, key) for key in self.keys}
@@ -99,7 +106,7 @@ class Mapping:
     @cached_property
     def training(self) -> frozenset[str]:
         """Keys of trained steps; every key where the framework is not known."""
-        if self.framework is None:
+        if self.framework is None and not self.given:
             return frozenset(self.keys)
         timed = [k for k, r in self.timers if r.phase not in ("eval", "checkpoint")]
         losses = [k for k in self.keys if k in ("loss", "train/loss", "actor/pg_loss", "actor/loss")]

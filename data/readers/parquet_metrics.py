@@ -1,12 +1,9 @@
 """Parquet of training metrics: a W&B run history, or any table with a step column."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from data.errors import UnreadableFileError
+from data.parquet_rows import open_parquet, parquet_names, parquet_records
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 from data.readers.flat import FlatFile
 from data.readers.flat_jsonl import TELLING
@@ -18,7 +15,6 @@ from data.readers.wandb_rows import History, history_batch
 
 WANDB_SOURCE = "wandb_history"
 FLAT_SOURCE = "flat_metrics"
-_BATCH_ROWS = 10_000
 _COUNTERS = (*ANY_COUNTERS, "_step", "rollout/step")
 
 
@@ -39,9 +35,9 @@ class _ParquetReader:
         """Read all rows; raises UnreadableFileError for a damaged file or one without numbers."""
         history = History()
         own = choices.run or Path(source.name).stem or "run"
-        table = _open(source)
-        columns = _names(table.schema_arrow)
-        for number, record in enumerate(_records(table, source, progress), start=1):
+        table = open_parquet(source)
+        columns = parquet_names(table.schema_arrow)
+        for number, record in enumerate(parquet_records(source, progress), start=1):
             history.take(number, record, own)
         file = FlatFile(self.format, self.source_name, history.records)
         file.facts["columns"] = len(columns)
@@ -87,41 +83,12 @@ class FlatParquetReader(_ParquetReader):
         return Sniff(0.55, f"a column {counter!r} and metrics of no known framework")
 
 
-def _open(source: Source) -> pq.ParquetFile:
-    try:
-        return pq.ParquetFile(source.path)
-    except (pa.ArrowException, OSError, ValueError) as problem:
-        raise UnreadableFileError(
-            f"The Parquet file cannot be opened: {problem}", source.name, "Write or download it again."
-        ) from problem
-
-
-def _names(schema: pa.Schema) -> tuple[str, ...]:
-    return tuple(name for name in schema.names if name != "__index_level_0__")
-
-
 def _footer(source: Source) -> tuple[str, ...]:
     """Column names; empty when the footer is damaged, which `read` reports."""
     try:
-        return _names(_open(source).schema_arrow)
+        return parquet_names(open_parquet(source).schema_arrow)
     except UnreadableFileError:
         return ()
-
-
-def _records(table: pq.ParquetFile, source: Source, progress: Progress) -> Iterator[dict[str, object]]:
-    done, total = 0, table.metadata.num_rows
-    columns = list(_names(table.schema_arrow))
-    try:
-        for batch in table.iter_batches(batch_size=_BATCH_ROWS, columns=columns):
-            yield from batch.to_pylist()
-            done += batch.num_rows
-            progress("read", done, total)
-    except (pa.ArrowException, OSError, ValueError) as problem:
-        raise UnreadableFileError(
-            f"The Parquet file is damaged after row {done}: {problem}",
-            source.name,
-            "Write or download it again.",
-        ) from problem
 
 
 READERS = (WandbHistoryParquetReader(), FlatParquetReader())

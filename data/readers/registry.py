@@ -12,6 +12,7 @@ from data.readers.base import Choices, Reader, Sniff, Source
 from data.readers.foreign import describe, recognise
 from data.readers.template_specs import Template
 from data.readers.templates import TemplateReader
+from data.table_records import TableSample, table_sample
 
 
 def _discover() -> tuple[Reader, ...]:
@@ -45,10 +46,14 @@ class Candidate:
 
 @dataclass
 class AmbiguousFormatError(UserError):
-    """Several formats are likely, or none is sure: ask, showing `preview` (first lines of the file)."""
+    """Several formats are likely, or none is sure: ask, showing `preview` (first lines of the file).
+
+    `table`: its first rows, when it is a table whose columns a person may map.
+    """
 
     candidates: list[Candidate] = field(default_factory=list)
     preview: list[str] = field(default_factory=list)
+    table: TableSample | None = None
 
 
 def sniff_all(source: Source) -> list[tuple[Reader, Sniff]]:
@@ -99,8 +104,17 @@ def choose(source: Source, choices: Choices) -> Reader:
     """The reader of a file: the one a person named, else the one that is sure of it.
 
     Raises UserError for an unknown format name, UnreadableFileError when no reader can use the file (it says
-    what the file looks like), AmbiguousFormatError when two are close or the best is not sure.
+    what the file looks like), AmbiguousFormatError when two are close or the best is not sure. The latter two
+    carry the first rows of a table.
     """
+    try:
+        return _choose(source, choices)
+    except (UnreadableFileError, AmbiguousFormatError) as error:
+        error.table = table_sample(source)
+        raise
+
+
+def _choose(source: Source, choices: Choices) -> Reader:
     if choices.format is not None:
         return _fitting(_named(choices.format), source)
     judged = sniff_all(source)

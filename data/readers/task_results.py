@@ -63,7 +63,7 @@ class TaskResultsReader:
         for line, text, value in items.read(progress):
             if not {"task", "passed"} <= fields.keys():
                 fields = find_fields(list(value), choices.columns)
-            _take(rows, groups, fields, (line, text, value))
+            take_result(rows, groups, fields, (line, text, value))
         rows.records, rows.set_aside = items.records, [*items.set_aside, *rows.set_aside]
         rows.facts |= items.facts
         rows.unmapped += items.unread
@@ -77,9 +77,10 @@ class TaskResultsReader:
         return rows.finish()
 
 
-def _take(
+def take_result(
     rows: EvalRows, groups: dict[tuple[object, ...], TaskGroup], fields: Mapping[str, str], item: Item
 ) -> None:
+    """File one record into its evaluation; a record without a task or a result is set aside."""
     line, text, value = item
     for name in value:
         if name not in fields.values() and name not in rows.unmapped:

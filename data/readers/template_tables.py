@@ -86,7 +86,7 @@ class Collector:
     def _complete(self, row: Row) -> str:
         """Fill defaults in place; the sentence that says why the row cannot be stored, else ''."""
         names = {c.name for t in self.template.tables for c in tables()[t]}
-        baseline = self.template.name in ("checkpoints", "evals", "env_events", "gpu_samples", "costs")
+        baseline = self.template.name in ("checkpoints", "evals", "env_events", "gpu_samples", "costs", "scheduler_jobs")
         if "run" in names and row.get("run") is None and not baseline:
             row["run"] = PurePath(self.file_name).stem
         if "attempt" in names and row.get("attempt") is None and row.get("run") is not None:

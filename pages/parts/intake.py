@@ -1,5 +1,6 @@
 """Files on their way in: the drop zone, what may be said beforehand, and a card for each file."""
 
+import io
 import uuid
 from typing import Any
 
@@ -85,9 +86,9 @@ def show_cards(store: Store) -> None:
         elif card.summary is not None:
             show_summary(card.name, card.summary, key=card.id)
         elif card.error is not None:
-            picked = show_failure(card.name, card.error, card.head, key=card.id)
+            picked = show_failure(store, card.name, card.error, card.head, key=card.id)
             if picked:
-                _again(card, picked)
+                _again(store, card, picked)
 
 
 def _still_needed(store: Store, card: Card) -> None:
@@ -112,9 +113,16 @@ def _priced(run: str, card_id: str) -> None:
                 st.page_link(f"{file}", label=f"{label} of this run", query_params={"runs": run})
 
 
-def _again(card: Card, picked: str) -> None:
+def _again(store: Store, card: Card, picked: dict[str, Any]) -> None:
+    """Read a refused file again: the drop zone has it still, the card itself where there is none."""
+    if card.data is not None:
+        fresh = actions.load(store, uuid.uuid4().hex, io.BytesIO(card.data), card.name, choices_from(picked))
+        actions.close_card(card.id)
+        for one in fresh:
+            actions.add_card(one)
+        st.rerun()
     retry: list[dict[str, Any]] = st.session_state.setdefault(_RETRY, [])
-    retry.append({"nonce": uuid.uuid4().hex, "id": card.id, "choices": {"format": picked}})
+    retry.append({"nonce": uuid.uuid4().hex, "id": card.id, "choices": picked})
     actions.close_card(card.id)
     st.rerun()
 
@@ -126,7 +134,7 @@ def _said_beforehand() -> dict[str, Any]:
         st.container(),
     ):
         st.caption("Only what the file itself does not know. It applies to the next files you drop.")
-        formats = {"": "Recognise it", **actions.format_titles()}
+        formats = {"": "Recognise it", **actions.format_titles(askable=True)}
         form = st.selectbox("Format", list(formats), format_func=formats.__getitem__, key="say_format")
         run = st.text_input("Run", key="say_run", max_chars=200)
         campaign = st.text_input("Campaign", key="say_campaign", max_chars=200)

@@ -11,6 +11,7 @@ import streamlit as st
 from data.errors import UserError
 from data.ingest import ingest_file, undo_upload
 from data.ingest_files import ingest_files
+from data.mapping import FORMAT
 from data.queries.uploads import receipt_and_choices
 from data.readers import REGISTRY
 from data.readers.base import Choices
@@ -42,6 +43,7 @@ class Card:
     """A file of this session: an upload in the home, the reason why it is not there, or what an archive held.
 
     `summary`: {receipts, passed_over, errors} of an archive, whose uploads have cards of their own.
+    `data`: the bytes of a refused file where no drop zone keeps it.
     """
 
     id: str
@@ -52,6 +54,7 @@ class Card:
     again: bool = False
     note: str = ""
     summary: Mapping[str, Any] | None = None
+    data: bytes | None = None
 
 
 def landed(card_id: str, name: str, answer: Mapping[str, Any]) -> list[Card]:
@@ -90,9 +93,9 @@ def close_card(key: str) -> None:
 
 
 @cache
-def format_titles() -> dict[str, str]:
-    """Format name -> title, for all readers."""
-    return {reader.format: reader.title for reader in REGISTRY}
+def format_titles(*, askable: bool = False) -> dict[str, str]:
+    """Format name -> title, for all readers; `askable`: without the one that needs a column mapping."""
+    return {reader.format: reader.title for reader in REGISTRY if not askable or reader.format != FORMAT}
 
 
 def zones(first: str | None) -> list[str]:
@@ -112,7 +115,8 @@ def load(store: Store, card_id: str, stream: Any, name: str, choices: Choices) -
         try:
             intake = ingest_files(store, stream, name, choices, progress)
         except UserError as error:
-            return [Card(card_id, name, error=error_dict(error))]
+            stream.seek(0)
+            return [Card(card_id, name, error=error_dict(error), data=stream.read())]
     return landed(card_id, name, intake_dict(intake))
 
 

@@ -7,10 +7,12 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from data.mapping import FORMAT
 from data.queries import uploads as queries
 from data.receipt import Receipt
 from data.store import Store
 from pages.parts import upload_actions as actions
+from pages.parts.mapping import offer_mapping
 from pages.parts.words import md_escape
 from reports.uploads import original_url
 
@@ -40,8 +42,10 @@ def show_card(store: Store, upload_id: str, *, key: str, closable: bool = False,
         _actions(store, receipt, key)
 
 
-def show_failure(name: str, error: Mapping[str, Any], head: str, *, key: str) -> str | None:
-    """Draw the card of a file that was refused; returns a format when the person picks one to read it as."""
+def show_failure(
+    store: Store, name: str, error: Mapping[str, Any], head: str, *, key: str
+) -> dict[str, Any] | None:
+    """Draw the card of a file that was refused; returns choices when the person says how to read it."""
     head = "\n".join(error.get("preview") or head.splitlines())
     asks = error.get("kind") == "AmbiguousFormatError"
     with st.container(border=True, key=f"card_{key}"):
@@ -55,7 +59,9 @@ def show_failure(name: str, error: Mapping[str, Any], head: str, *, key: str) ->
         if head:
             with st.expander("First lines of the file", icon=":material/visibility:", expanded=asks):
                 st.code("\n".join(head.splitlines()[:12])[:2_000], language=None, wrap_lines=False)
-        return _ask_format(error, key) if asks else None
+        mapped = offer_mapping(store, name, error["table"], key=key) if error.get("table") else None
+        picked = _ask_format(error, key) if asks else None
+        return mapped or ({"format": picked} if picked else None)
 
 
 def show_summary(name: str, summary: Mapping[str, Any], *, key: str) -> None:
@@ -80,7 +86,7 @@ def show_summary(name: str, summary: Mapping[str, Any], *, key: str) -> None:
 
 
 def _ask_format(error: Mapping[str, Any], key: str) -> str | None:
-    titles = actions.format_titles()
+    titles = actions.format_titles(askable=True)
     likely = {c["format"]: c for c in error.get("candidates", [])}
     for found in likely.values():
         st.caption(
@@ -196,7 +202,7 @@ def _choices(store: Store, receipt: Receipt, choices: Mapping[str, Any], key: st
         run = st.text_input("Run", value=str(choices.get("run") or ""), key=f"run_{key}", max_chars=200)
         host = st.text_input("Host", value=str(choices.get("host") or ""), key=f"host_{key}", max_chars=200)
         formats = actions.format_titles()
-        names = list(formats)
+        names = [name for name in formats if name != FORMAT or name == receipt.format]
         index = names.index(receipt.format) if receipt.format in names else 0
         form = st.selectbox(
             "Format", names, index=index, format_func=formats.__getitem__, key=f"format_{key}"
@@ -205,6 +211,8 @@ def _choices(store: Store, receipt: Receipt, choices: Mapping[str, Any], key: st
             wanted = {"timezone": zone, "run": run.strip(), "host": host.strip()}
             if form != receipt.format or choices.get("format"):
                 wanted["format"] = form
+            if form != receipt.format:
+                wanted["columns"] = {}
             actions.read_again(store, receipt, {**choices, **wanted})
 
 

@@ -188,7 +188,7 @@ def test_two_files_of_one_priced_run_have_a_card_each(app: App, loaded: Store) -
 def test_a_refused_rereading_leaves_the_old_one(app: App, store: Store) -> None:
     at = _upload(app, "run-a.jsonl", verl_log())
     before = _only_upload(store)
-    form = next(s for s in at.selectbox if s.key.startswith("format_"))
+    form = next(s for s in at.selectbox if (s.key or "").startswith("format_"))
     form.select("wandb_chart_export")
     next(b for b in at.button if b.label == "Read again").click().run()
     assert not at.exception

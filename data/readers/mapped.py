@@ -1,0 +1,76 @@
+"""Any table whose columns a person has mapped: each kind of row goes through the engine that knows it."""
+
+from itertools import islice
+from pathlib import Path, PurePath
+
+from data.errors import UnreadableFileError
+from data.mapping import FORMAT, Plan, make_plan
+from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
+from data.readers.mapped_gpus import gpu_batch
+from data.readers.mapped_rows import rows_batch
+from data.readers.mapped_steps import steps_batch
+from data.readers.mapped_tasks import tasks_batch
+from data.table_records import Records
+
+LEARN_ROWS = 500
+
+
+class MappedTableReader:
+    """Reads a table by `Choices.columns`; it is never guessed."""
+
+    format = FORMAT
+    title = "table with mapped columns"
+    kinds = ("text", "parquet")
+
+    def sniff(self, source: Source) -> Sniff:  # noqa: ARG002
+        """Never sure of a file: somebody has to say what its columns are."""
+        return Sniff(0.0, "only when a person has mapped its columns")
+
+    def read(
+        self, source: Source, choices: Choices, scratch: Path, progress: Progress = no_progress
+    ) -> Batch:
+        """Read all rows. Stamps without a zone are read in `choices.timezone`, else as UTC.
+
+        Raises MappingError for a mapping that contradicts itself, UnreadableFileError when the file has no
+        rows or lacks a mapped column.
+        """
+        if not choices.columns:
+            raise UnreadableFileError(
+                "Nobody has said yet what its columns are",
+                source.name,
+                "Map its columns on the page Telemetry.",
+            )
+        plan = make_plan(choices.columns)
+        names = _need(plan, source)
+        engine = {"steps": steps_batch, "gpu_samples": gpu_batch, "eval_tasks": tasks_batch}
+        batch = engine.get(plan.target.name, rows_batch)(plan, source, choices, names, scratch, progress)
+        batch.warnings = list(dict.fromkeys(batch.warnings))
+        _name_after_file(batch, plan, source, choices)
+        batch.reconcile()
+        return batch
+
+
+def _need(plan: Plan, source: Source) -> tuple[str, ...]:
+    """Names of the columns in the first rows; refuses a file that lacks a mapped one."""
+    records = Records(source)
+    first = [cells for _, _, cells in islice(records.read(), LEARN_ROWS)]
+    names = tuple(dict.fromkeys(name for cells in first for name in cells if name))
+    if not first:
+        raise UnreadableFileError("The file holds no row", source.name, "Check the export and load it again.")
+    lacking = [name for name in plan.columns if name not in names]
+    if lacking:
+        raise UnreadableFileError(
+            f"There is no column '{lacking[0]}'",
+            source.name,
+            f"Map the columns anew: it has {', '.join(names)[:200]}.",
+        )
+    return names
+
+
+def _name_after_file(batch: Batch, plan: Plan, source: Source, choices: Choices) -> None:
+    """Say which run rows without one were given to."""
+    if plan.target.name in ("steps", "step_phases") and not choices.run and plan.column_of("run") is None:
+        batch.warnings.append(f"No run was named: it is called {PurePath(source.name).stem} after the file.")
+
+
+READERS = (MappedTableReader(),)
