@@ -49,7 +49,7 @@ def summarise(cells: Sequence[str], meaning: Meaning, timezone: str | None = Non
     numbers = [one.number for one in found if one.number is not None]
     reasons = [one.reason for one in found if one.reason]
     doubts = [*_ranges(cells, meaning, decimal), *_sizes(numbers, meaning), *_totals(numbers, meaning)]
-    if reasons and not numbers:
+    if reasons and not numbers and not doubts:
         doubts.append(f"No cell can be read: {reasons[0]}.")
     elif reasons and not doubts:
         doubts.append(

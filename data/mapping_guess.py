@@ -150,18 +150,14 @@ def _taken_apart(column: str) -> _Name:
     text = column[: column.rindex(unit) - 1] if unit else column
     if "%" in text:
         unit, text = unit or "%", text.replace("%", " ")
-    word = _folded(text)
-    parts = word.split("_")
-    running = any(f"_{mark}_" in f"_{word}_" for mark in _RUNNING)
-    if running:
-        for mark in sorted(_RUNNING, key=len, reverse=True):
-            word = f"_{word}_".replace(f"_{mark}_", "_").strip("_")
-        parts = word.split("_")
-    bare = word
-    if len(parts) > 1 and parts[-1] in _UNIT_WORDS:
-        unit = unit or parts[-1]
-        bare = "_".join(parts[:-1])
-    return _Name(word, bare, unit, running)
+    last = re.split(r"[\s_./\-]+", text.strip())[-1]
+    plain = text.strip()[: -len(last)] if last.casefold() in _UNIT_WORDS else ""
+    word, bare = _folded(text), _folded(plain) or _folded(text)
+    unit = unit or (last if _folded(plain) else None)
+    running = [mark for mark in _RUNNING if f"_{mark}_" in f"_{bare}_"]
+    for mark in sorted(running, key=len, reverse=True):
+        bare = f"_{bare}_".replace(f"_{mark}_", "_").strip("_")
+    return _Name(word, bare, unit, bool(running))
 
 
 def _unit(field: Field, name: _Name, cells: Sequence[str]) -> str | None:

@@ -178,7 +178,7 @@ def _of_run(one: "Done", batch: Batch) -> list[str]:
     mapping = one.mapping
     out = []
     steps = [step for attempt in one.attempts for step in attempt.by_step]
-    if one.framework is None and steps:
+    if one.framework is None and mapping.given is None and steps:
         out.append("The framework is not known: all keys are raw metrics, no step times or tokens are read.")
     if len(one.attempts) > 1:
         out.append(f"The file holds {len(one.attempts)} attempts: the run was restarted inside it.")

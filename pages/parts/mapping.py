@@ -99,9 +99,10 @@ def _form(screen: _Screen) -> None:
         key=screen.state("rows"),
         alt=f"First rows of {screen.name} as they stand in the file",
     )
-    target = _target(screen)
-    initial = _initial(screen, target)
-    columns, zone = _columns(screen, target, initial)
+    with st.container(horizontal=True):
+        target = _target(screen)
+        zone = _zone(screen, target)
+    columns = _columns(screen, target, _initial(screen, target), zone)
     columns |= _counted(screen, target, columns) | _fixed(screen, target, columns)
     run, host = _who(screen, target, columns)
     ready = _result(screen, target, _choices(columns, zone, run, host))
@@ -139,12 +140,11 @@ def _initial(screen: _Screen, target: Target) -> dict[str, Meaning]:
 
 
 def _columns(
-    screen: _Screen, target: Target, initial: Mapping[str, Meaning]
-) -> tuple[dict[str, str], str | None]:
+    screen: _Screen, target: Target, initial: Mapping[str, Meaning], zone: str | None
+) -> dict[str, str]:
     header = screen.table.header
     first = [c for i, c in enumerate(header) if i < _FIRST_COLUMNS or c in initial]
     rest = [c for c in header if c not in first]
-    zone = _zone(screen, target)
     chosen: dict[str, str] = {}
     for column in first:
         chosen |= _column(screen, target, column, initial.get(column), zone)
@@ -152,7 +152,7 @@ def _columns(
         with st.expander(f"{len(rest)} more columns"):
             for column in rest:
                 chosen |= _column(screen, target, column, None, zone)
-    return chosen, zone
+    return chosen
 
 
 def _zone(screen: _Screen, target: Target) -> str | None:

@@ -90,4 +90,6 @@ def in_words(summary: Summary, text: str) -> str:
 
 
 def _number(value: object) -> str:
-    return f"{value:,.4g}" if isinstance(value, float) else f"{value:%Y-%m-%d %H:%M:%S}"
+    if not isinstance(value, float):
+        return f"{value:%Y-%m-%d %H:%M:%S}"
+    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.4g}"

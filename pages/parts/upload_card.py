@@ -17,6 +17,7 @@ from pages.parts.words import md_escape
 from reports.uploads import original_url
 
 ASIDE_LIMIT = 500
+LONG_REMEDY = 300
 
 
 def show_card(store: Store, upload_id: str, *, key: str, closable: bool = False, again: str = "") -> None:
@@ -54,11 +55,17 @@ def show_failure(
             st.markdown(f"**{md_escape(name)}** {badge}", width="stretch")
             st.button("Close", key=f"close_{key}", type="tertiary", on_click=actions.close_card, args=(key,))
         where = f" ({md_escape(error['where'])})" if error.get("where") else ""
-        st.markdown(f"{md_escape(error['what'])}{where}. {md_escape(error.get('remedy', ''))}")
+        remedy = str(error.get("remedy", ""))
+        long = bool(error.get("table")) and len(remedy) > LONG_REMEDY
+        said = "Say what its columns are; nothing has to be dropped again." if long else remedy
+        st.markdown(f"{md_escape(error['what'])}{where}. {md_escape(said)}")
         st.caption("Nothing of this file was stored.")
         if head:
             with st.expander("First lines of the file", icon=":material/visibility:", expanded=asks):
                 st.code("\n".join(head.splitlines()[:12])[:2_000], language=None, wrap_lines=False)
+        if long:
+            with st.expander("What is read without mapping", icon=":material/list:"):
+                st.markdown(md_escape(remedy))
         mapped = offer_mapping(store, name, error["table"], key=key) if error.get("table") else None
         picked = _ask_format(error, key) if asks else None
         return mapped or ({"format": picked} if picked else None)
