@@ -9,7 +9,7 @@ from pathlib import Path
 SCHEMA_DIR = Path(__file__).parent / "schema"
 FILES_ONLY = frozenset({"gpu_samples"})
 """Described tables that live in Parquet parts, not in the database."""
-NOT_TABLES = frozenset({"keymap"})
+NOT_TABLES = frozenset({"formats", "keymap"})
 
 
 @dataclass(frozen=True)

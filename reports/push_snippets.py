@@ -8,24 +8,24 @@ curl --fail-with-body -H "Authorization: Bearer $IPD_TOKEN" \\
 
 _PYTHON = '''\
 import json, os, urllib.parse, urllib.request
-
 class Pusher:
     """Keeps step rows and sends them every `every` steps; what could not be sent goes with the next."""
     def __init__(self, address, run, every=10, **details):
-        query = urllib.parse.urlencode({{"name": run + ".jsonl", "run": run, **details}})
-        self.url, self.every, self.rows = address + "/api/telemetry?" + query, every, []
-
+        query = {{"name": run + ".jsonl", "run": run, "format": "flat_metrics_jsonl", **details}}
+        self.url = address + "/api/telemetry?" + urllib.parse.urlencode(query)
+        self.rows, self.every = [], every
     def log(self, step, metrics):
-        self.rows.append(json.dumps({{"step": step, **metrics}}))
-        if len(self.rows) >= self.every:
-            self.send()
-
+        self.rows.append(json.dumps({{"step": step, **metrics}}, default=float))
+        if len(self.rows) % self.every == 0: self.send()
     def send(self):
+        if not self.rows: return
         head = {{"Authorization": "Bearer " + os.environ["IPD_TOKEN"]}}
         body = ("\\n".join(self.rows) + "\\n").encode()
-        urllib.request.urlopen(urllib.request.Request(self.url, body, head), timeout=60).read()
-        self.rows = []
-
+        try:
+            urllib.request.urlopen(urllib.request.Request(self.url, body, head), timeout=60).read()
+            self.rows = []
+        except OSError as error:
+            print("Not pushed, training goes on:", error)
 pusher = Pusher("{address}", "nightly-42", gpus=16)
 '''
 

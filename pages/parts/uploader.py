@@ -27,8 +27,9 @@ _HTML = """
 <div class="list"></div>
 """
 HINT = (
-    "verl console log or JSONL · W&B chart export · nvidia-smi --query-gpu CSV · our CSV templates · "
-    "a zip of them. Any name, several at once, up to {limit} each. They stay in this home."
+    "Training logs and metrics, W&B, TensorBoard, MLflow · GPU samples · Slurm · bills · evaluations · "
+    "sandbox events · our templates. Any name, several at once, zipped too, up to {limit} each. "
+    "They stay in this home."
 )
 _DROP = st.components.v2.component(
     "ipd_drop_zone",

@@ -1,7 +1,5 @@
 """Canonical facts: hand-worked small files, and the table of the shared corpus where it is there."""
 
-import csv
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -9,63 +7,56 @@ import pytest
 from data.errors import UnreadableFileError, UserError
 from data.facts import facts_of
 from data.facts_base import blank_facts
-from data.readers import REGISTRY
+from tests import corpus
+from tests.corpus import CORPUS, Expected, compare, expected_facts, holds
 from tests.data.verl_files import config_lines, jsonl, line, values
-
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
-FORMATS = {reader.format for reader in REGISTRY}
-
-
-def expected_rows() -> list[dict[str, str]]:
-    """Canonical rows of the files whose format we read; empty without the corpus."""
-    table = CORPUS / "EXPECTED.csv"
-    if not table.is_file():
-        return []
-    with table.open(encoding="utf-8", newline="") as handle:
-        rows = list(csv.DictReader(handle))
-    ours = {
-        row["file"]
-        for row in rows
-        if row["fact"] == "format" and (row["value"] in FORMATS or row["value"].startswith("ipd_"))
-    }
-    return [row for row in rows if row["file"] in ours and row["canonical"] == "yes"]
-
-
-@cache
-def corpus_facts(file: str) -> dict[str, object]:
-    facts = facts_of(CORPUS / file, "UTC")["facts"]
-    assert isinstance(facts, dict)
-    return facts
-
-
-def holds(got: object, want: str, tolerance: float) -> bool:
-    """The corpus rule: |got - want| <= tol * max(|want|, 0.001); `missing` means null."""
-    if want == "missing":
-        return got is None
-    try:
-        return abs(float(str(got)) - float(want)) <= tolerance * max(abs(float(want)), 0.001)
-    except ValueError:
-        return str(got) == want
 
 
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the shared corpus is not beside this checkout")
-@pytest.mark.parametrize(
-    "row", expected_rows(), ids=lambda row: f"{Path(row['file']).name}:{row['fact']}"[:90]
-)
-def test_the_corpus_facts_hold(row: dict[str, str]) -> None:
-    facts = corpus_facts(row["file"])
-    assert row["fact"] in facts
-    assert holds(facts[row["fact"]], row["value"], float(row["tol"] or 0)), (facts[row["fact"]], row["value"])
+@pytest.mark.parametrize(("file", "wanted"), expected_facts().items(), ids=lambda value: str(value)[:60])
+def test_the_corpus_facts_hold(file: str, wanted: list[Expected]) -> None:
+    found = list(compare(CORPUS, file, wanted))
+    assert [(one.expected.fact, one.expected.value, one.got) for one in found if not one.holds] == []
+    assert found
 
 
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the shared corpus is not beside this checkout")
 def test_no_other_corpus_file_is_mistaken_for_ours() -> None:
-    ours = {row["file"] for row in expected_rows()}
+    ours = expected_facts()
     for path in sorted(CORPUS.glob("*/*")):
         name = str(path.relative_to(CORPUS))
         if name not in ours:
             with pytest.raises(UserError):
                 facts_of(path)
+
+
+def made_corpus(folder: Path, seconds: str, file: str = "steps.csv") -> None:
+    (folder / "steps.csv").write_text("run,step,step_s\na,1,2.5\na,2,3.5\n", encoding="utf-8")
+    (folder / "notes.txt").write_text("Dear all\n", encoding="utf-8")
+    rows = [("records", "2", "yes", "0"), ("step_seconds_sum", seconds, "yes", "1e-6"),
+            ("mfu_mean", "missing", "yes", "0"), ("records", "99", "no", "0")]  # fmt: skip
+    text = "".join(f"{file},{fact},{value},by hand,{yes},{tol}\n" for fact, value, yes, tol in rows)
+    (folder / "EXPECTED.csv").write_text(f"file,fact,value,how,canonical,tol\n{text}", encoding="utf-8")
+
+
+def test_the_script_prints_what_does_not_hold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made_corpus(tmp_path, "6")
+    assert corpus.main([str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("file\tfact\texpected\tgot\n", "3 of 3 facts of 1 files hold\n")
+    assert corpus.main([str(tmp_path), "--all"]) == 0
+    assert "steps.csv\tmfu_mean\tmissing\tmissing\n" in capsys.readouterr().out
+    made_corpus(tmp_path, "7")
+    assert corpus.main([str(tmp_path)]) == 1
+    assert capsys.readouterr().out.splitlines()[1:] == ["steps.csv\tstep_seconds_sum\t7\t6.0"]
+
+
+def test_a_refused_file_holds_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made_corpus(tmp_path, "6", file="notes.txt")
+    assert corpus.main([str(tmp_path)]) == 1
+    assert capsys.readouterr().out.count("\trefused: ") == 3
+    assert corpus.main([str(tmp_path), "other"]) == 2
+    assert corpus.main([str(tmp_path / "absent")]) == 2
 
 
 def test_the_rule_can_fail() -> None:
