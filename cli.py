@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from data.errors import UserError
-from reports.arguments import found_files, telling_names
+from reports.arguments import found_files, mapping_choices, telling_names
 from reports.terminal import Bar, Watched, candidates, print_passed_over, print_receipt, sentence
 
 REFUSED, USAGE = 1, 2
@@ -66,6 +66,7 @@ def _import_parser(commands: Any) -> None:
     load.add_argument("files", nargs="+", metavar="FILE", help="a file, folder, zip, tar, gz or quoted glob")
     for name in CHOICES:
         load.add_argument(f"--{name}")
+    load.add_argument("--map", type=mapping_choices, default={}, metavar="FILE.json", help="a column mapping")
     for name in COUNTS:
         load.add_argument(f"--{name.replace('_', '-')}", type=_positive, metavar="N")
     _common(load, "import")
@@ -135,6 +136,7 @@ def _json_object(text: str) -> dict[str, Any]:
 
 def _import(options: argparse.Namespace) -> int:
     chosen = {n: getattr(options, n) for n in (*CHOICES, *COUNTS) if getattr(options, n) is not None}
+    chosen = {**options.map, **chosen}
     paths, errors = found_files(options.files)
     names = telling_names(paths)
     receipts: list[Mapping[str, Any]] = []
@@ -144,7 +146,8 @@ def _import(options: argparse.Namespace) -> int:
         try:
             answer = _perform(options, "import", arguments, Bar(name))
         except Refused as refusal:
-            errors.append({"file": str(path), **refusal.error})
+            words = {name: word for name, word in refusal.error.items() if name != "table"}
+            errors.append({"file": str(path), **words})
         else:
             receipts += answer.get("receipts", [answer])
             passed_over += answer.get("passed_over", [])

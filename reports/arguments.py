@@ -1,11 +1,15 @@
 """What the command line was told to load: files, folders and patterns, each with a telling name."""
 
+import argparse
 import glob
+import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from data.errors import UserError
+from data.mapping import FORMAT, make_plan
 from data.unpack import natural
 
 
@@ -55,3 +59,20 @@ def telling_names(paths: Sequence[Path]) -> list[str]:
             for path, name in zip(full, names, strict=True)
         ]
     return names
+
+
+def mapping_choices(path: str) -> dict[str, Any]:
+    """Choices out of a JSON file with a column mapping: {"columns": {column: field}, "timezone": zone}.
+
+    The columns alone will do. Raises ArgumentTypeError for a file that holds no mapping.
+    """
+    try:
+        found = json.loads(Path(path).expanduser().read_text(encoding="utf-8"))
+        columns = found.get("columns", found)
+        make_plan(columns)
+    except (OSError, ValueError, AttributeError) as error:
+        raise argparse.ArgumentTypeError(f"no column mapping in {path}: {error}") from error
+    except UserError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    said = {"timezone": found["timezone"]} if columns is not found and found.get("timezone") else {}
+    return {"format": FORMAT, "columns": columns, **said}

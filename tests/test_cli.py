@@ -85,6 +85,21 @@ def test_good_files_load_beside_a_bad_one(place, home):
     assert "Traceback" not in done.stderr
 
 
+def test_a_table_is_read_with_a_mapping_from_a_file(place, home):
+    table, mapping = place / "odd.csv", place / "mapping.json"
+    table.write_text("it,dur\n1,1500\n2,2500\n")
+    refused = cli("import", table, "--json", home=home)
+    assert refused.returncode == 1
+    assert "table" not in json.loads(refused.stdout)["errors"][0]
+    mapping.write_text('{"columns": {"it": "steps.step", "dur": "steps.step_s|unit=ms"}, "timezone": "UTC"}')
+    (receipt,) = cli_json("import", table, "--map", mapping, "--run", "odd-one", home=home)["receipts"]
+    assert (receipt["format"], receipt["stored"], receipt["runs"]) == ("mapped_table", 2, ["odd-one"])
+    mapping.write_text('{"columns": {"it": "steps.nothing"}}')
+    done = cli("import", table, "--map", mapping, home=home)
+    assert done.returncode == 2
+    assert "steps.nothing" in done.stderr
+
+
 def test_a_missing_file_is_named(home):
     done = cli("import", "/nowhere/x.log", home=home)
     assert done.returncode == 1
@@ -96,7 +111,7 @@ def test_a_missing_file_is_named(home):
     "arguments",
     [(), ("dance",), ("import",), ("import", "x", "--gpus", "0"), ("import", "x", "--gpus", "many"),
      ("analyse",), ("analyse", "ledger", "--params", "{"), ("analyse", "ledger", "--params", "[1]"),
-     ("report",), ("link",), ("link", "revoke"), ("facts",), ("serve", "--port", "x")],
+     ("import", "x", "--map", "/nowhere/map.json"), ("report",), ("link",), ("link", "revoke"), ("facts",), ("serve", "--port", "x")],
 )  # fmt: skip
 def test_wrong_usage_is_exit_code_2(arguments, place):
     done = cli(*arguments, home=place / "unused")

@@ -1,5 +1,6 @@
 """The mapping screen: a table that nobody recognised, and what each of its columns is."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -105,16 +106,33 @@ def _form(screen: _Screen) -> None:
     columns = _columns(screen, target, _initial(screen, target), zone)
     columns |= _counted(screen, target, columns) | _fixed(screen, target, columns)
     run, host = _who(screen, target, columns)
-    ready = _result(screen, target, _choices(columns, zone, run, host))
-    if st.button(
-        "Read it with this mapping",
-        key=screen.state("read"),
-        icon=":material/play_arrow:",
-        type="primary",
-        disabled=not ready,
-    ):
-        st.session_state[screen.state("taken")] = _choices(columns, zone, run, host)
-        st.rerun()
+    _finish(screen, target, _choices(columns, zone, run, host))
+
+
+def _finish(screen: _Screen, target: Target, choices: dict[str, Any]) -> None:
+    """The result, and the way to have it: read the file, or take the mapping along for the command line."""
+    ready = _result(screen, target, choices)
+    with st.container(horizontal=True):
+        if st.button(
+            "Read it with this mapping",
+            key=screen.state("read"),
+            icon=":material/play_arrow:",
+            type="primary",
+            disabled=not ready,
+        ):
+            st.session_state[screen.state("taken")] = choices
+            st.rerun()
+        kept = {name: choices[name] for name in ("columns", "timezone") if choices.get(name)}
+        st.download_button(
+            "Mapping as JSON",
+            json.dumps(kept, indent=1, ensure_ascii=False),
+            file_name="mapping.json",
+            mime="application/json",
+            key=screen.state("json"),
+            icon=":material/download:",
+            on_click="ignore",
+            disabled=not ready,
+        )
 
 
 def _target(screen: _Screen) -> Target:
