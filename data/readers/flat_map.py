@@ -59,6 +59,7 @@ class Mapping:
     counters: Counters = field(default_factory=Counters)
     derived: set[str] = field(default_factory=set)
     interval: int = 1
+    every_step: bool = False
     run_seconds: float | None = None
 
     @cached_property
@@ -152,8 +153,10 @@ def add_attempt(tables: Tables, mapping: Mapping, attempt: FlatAttempt, before: 
     """Append the rows of one attempt; `before` is the attempt that ran before it."""
     trained = [s for s in sorted(attempt.by_step) if mapping.training & attempt.by_step[s].values.keys()]
     gaps = _gaps(trained, before is None or attempt.resumed_from_step is None)
+    mapping.every_step = len(trained) > 1 and all(b - a == 1 for a, b in pairwise(trained))
     if mapping.whole:
         gaps = dict.fromkeys(trained, 1)
+        _last_ratio(mapping, attempt)
     mapping.counters.start(attempt, before, mapping.fields, gaps)
     mapping.interval = max([mapping.interval, *(n for n in gaps.values() if n)])
     for number in sorted(attempt.by_step):
@@ -167,6 +170,17 @@ def add_attempt(tables: Tables, mapping: Mapping, attempt: FlatAttempt, before: 
         if mapping.saved.get(attempt.number) == number:
             known_checkpoint(tables, mapping.run, attempt.number, number)["note"] = "saved"
         _add_seconds(mapping, attempt.number, measures, phases)
+
+
+def _last_ratio(mapping: Mapping, attempt: FlatAttempt) -> None:
+    """A summary has the rates of the last step: what they amount to is unknown, how many GPUs is not."""
+    for step in attempt.by_step.values():
+        rates: dict[str, float] = {}
+        for key, rule in mapping.rules.items():
+            value = step.values.get(key)
+            if rule.field == "throughput" and value is not None and value > 0:
+                rates.setdefault(rule.basis, value)
+        _note_ratios(mapping, rates)
 
 
 def _gaps(trained: list[int], from_start: bool) -> dict[int, int | None]:
@@ -200,8 +214,8 @@ def _measures(
         elif rule.field == "throughput":
             rates.setdefault(rule.basis, scaled)
         elif rule.basis == "interval_mean":
-            if gap is not None:
-                combine(found, rule.field, scaled * gap)
+            if gap is not None or mapping.every_step:
+                combine(found, rule.field, scaled * (gap or 1))
         elif rule.basis != "cumulative":
             combine(found, rule.field, scaled)
     for name, value in mapping.counters.differences(step).items():

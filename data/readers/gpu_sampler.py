@@ -7,14 +7,21 @@ from data.csvio import CsvLayout, read_layout
 from data.errors import UnreadableFileError
 from data.gpu_rollup import MEASURES
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
+from data.readers.gpu_sampler_wide import own_gpu, read_wide
 from data.readers.gpu_table import Column, Table, chosen, named, read_table
 from data.values import unit_of_header
 
 TIMES = frozenset(
     {"timestamp", "time", "ts", "datetime", "date_time", "timestamp_utc", "time_utc", "utc_time", "wall_time",
-     "unix_time", "epoch", "epoch_s", "utc_epoch_s", "timestamp_s", "unix_timestamp", "timestamp_unix"}
+     "unix_time", "epoch", "epoch_s", "utc_epoch_s", "timestamp_s", "unix_timestamp", "timestamp_unix", "utc",
+     "ts_utc", "utc_timestamp", "datetime_utc", "iso", "iso_time", "timestamp_iso", "ts_iso"}
 )  # fmt: skip
-UTC_TIMES = frozenset({"timestamp_utc", "time_utc", "utc_time"})
+UTC_TIMES = frozenset(
+    {"timestamp_utc", "time_utc", "utc_time", "utc", "ts_utc", "utc_timestamp", "datetime_utc"}
+)
+EPOCHS = frozenset(
+    {"unix_time", "epoch", "epoch_s", "utc_epoch_s", "unix_timestamp", "timestamp_unix", "ts"} | UTC_TIMES
+)
 IDENTITY = {
     "gpu": "index", "gpu_id": "index", "gpu_index": "index", "gpu_idx": "index", "index": "index",
     "device": "index", "device_id": "index", "device_index": "index", "uuid": "uuid", "gpu_uuid": "uuid",
@@ -51,6 +58,7 @@ class GpuSamplerReader:
         except UnreadableFileError:
             return Sniff(0.0, "no header line")
         columns = columns_of(layout)
+        wide = wide_columns(layout)
         found = [one.target for one in columns.values() if one.target in _MEASURED]
         has_time = any(one.target == "ts" for one in columns.values())
         about_gpus = any(set(normal(name).split("_")) & {"gpu", "vram"} for name in layout.header)
@@ -59,10 +67,14 @@ class GpuSamplerReader:
         why = f"a time, and {len(found)} GPU measures that name their units"
         if {normal(name) for name in layout.header} & _PROCESS_WORDS:
             return Sniff(0.1, "rows of processes, which share a GPU, not of GPUs")
-        if len(found) > len(set(found)):
-            return Sniff(0.3, f"{why}, but some of them twice: a column for each GPU?")
         if {name.lower() for name in layout.header} & _RL_WORDS:
             return Sniff(0.3, f"{why}, beside columns of a training log")
+        if wide and all(i in wide for i, one in columns.items() if one.target in _MEASURED):
+            return Sniff(
+                0.93, f"a time, and columns of {len({gpu for gpu, _ in wide.values()})} numbered GPUs"
+            )
+        if wide or len(found) > len(set(found)):
+            return Sniff(0.3, f"{why}, but some of them twice: a column for each GPU?")
         return Sniff(0.9 if len(found) > 1 else 0.6, why)
 
     def read(
@@ -74,6 +86,10 @@ class GpuSamplerReader:
         """
         layout = named(read_layout(source), choices)
         columns = chosen(layout, columns_of(layout), choices)
+        time_at = next((i for i, one in columns.items() if one.target == "ts"), None)
+        wide = {i: one for i, one in wide_columns(layout).items() if columns.get(i) is not None}
+        if wide and time_at is not None:
+            return read_wide(self.format, source, layout, time_at, wide, choices, scratch, progress)
         if not any(one.target in MEASURES for one in columns.values()):
             raise UnreadableFileError(
                 "No column is a GPU measure with its unit",
@@ -125,7 +141,7 @@ def measure_of(name: str) -> Column | None:
     if unit is None or words & _NOT_A_GPU:
         return None
     dimension = _DIMENSION.get(unit.lower())
-    if dimension == "share" and normal(name).startswith("utilization_memory"):
+    if dimension == "share" and _CONTROLLER.match(normal(name)):
         return Column("mem_util", unit)
     if dimension == "share":
         return _share(words, unit)
@@ -142,6 +158,7 @@ def measure_of(name: str) -> Column | None:
     return None
 
 
+_CONTROLLER = re.compile(r"(?:gpu_)?(?:utilization_memory|util_mem)(?:_|$)")
 _DIMENSION = {
     "%": "share", "percent": "share", "ratio": "share", "b": "bytes", "bytes": "bytes", "mb": "bytes",
     "mib": "bytes", "gb": "bytes", "gib": "bytes", "w": "power", "mw": "power", "watts": "power",
@@ -159,21 +176,38 @@ def _share(words: set[str], unit: str) -> Column | None:
 
 
 def columns_of(layout: CsvLayout) -> dict[int, Column]:
-    """What each column is; identity and time by whole names, the first of several."""
+    """What each column is; identity and time by whole names, the first of several.
+
+    Of two times the one that needs no zone counts: `ts` beside `iso` is the epoch beside local time.
+    """
     found: dict[int, Column] = {}
     taken: set[str] = set()
+    wide = wide_columns(layout)
+    times = [i for i, name in enumerate(layout.header) if normal(name) in TIMES]
+    if times:
+        found[min(times, key=lambda i: (normal(layout.header[i]) not in EPOCHS, i))] = Column("ts")
+        taken.add("ts")
     for i, name in enumerate(layout.header):
         if "DCGM_FI_" in name or "." in name.strip("."):
             continue
-        measure = measure_of(name)
+        measure = wide[i][1] if i in wide else measure_of(name)
         plain = normal(name)
-        target = "ts" if plain in TIMES else IDENTITY.get(plain)
+        target = IDENTITY.get(plain)
         if measure is not None:
             found[i] = measure
         elif target and target not in taken:
             taken.add(target)
             found[i] = Column(target)
     return found
+
+
+def wide_columns(layout: CsvLayout) -> dict[int, tuple[str, Column]]:
+    """Measures whose columns name their GPU, where there is no column that says whose row it is."""
+    if any(IDENTITY.get(normal(name)) in ("index", "uuid", "bus", "host") for name in layout.header):
+        return {}
+    named_gpus = ((i, own_gpu(name)) for i, name in enumerate(layout.header))
+    found = {i: (gpu[0], measure_of(f"gpu_{gpu[1]}")) for i, gpu in named_gpus if gpu is not None}
+    return {i: (index, column) for i, (index, column) in found.items() if column is not None}
 
 
 READERS = (GpuSamplerReader(),)

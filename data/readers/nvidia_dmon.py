@@ -17,12 +17,19 @@ MEASURES = {
     "pclk": Column("sm_clock_mhz", "MHz"),
     "gtemp": Column("temp_c", "C"),
     "temp": Column("temp_c", "C", 1),
+    "gract": Column("gr_engine_active", "%"),
+    "smutil": Column("sm_active", "%"),
+    "mmaact": Column("tensor_active", "%"),
+    "dram": Column("dram_active", "%"),
     "gpu": Column("index"),
     "timestamp": Column("ts"),
 }
-"""Column of dmon -> measure. `sm` is NVML's GPU-Util, not SM activity; `mem` is controller time."""
+"""Column of dmon -> measure. `sm` is NVML's GPU-Util, not SM activity; `mem` is controller time.
+
+`--gpm-metrics` adds `gract`, `smutil`, `mmaact` and `dram`, percentages of what DCGM's PROF fields count.
+"""
 HEADER = re.compile(r"^\s*#\s*(?:date[,\s]+)?(?:time[,\s]+)?gpu[,\s]+(?!pid\b)\w+", re.IGNORECASE)
-_UNITS = {"%": "%", "W": "W", "C": "C", "MHz": "MHz", "MB": "MB", "MiB": "MiB"}
+_UNITS = {"%": "%", "GPM:%": "%", "W": "W", "C": "C", "MHz": "MHz", "MB": "MB", "MiB": "MiB"}
 
 
 class DmonReader:

@@ -31,7 +31,7 @@ class _Columns:
     """Places of what is read; `currency` is in the name of the cost column."""
 
     run: int
-    wall: int
+    wall: int | None
     wall_unit: str
     gpu_hours: int
     cost: int
@@ -43,10 +43,11 @@ class _Columns:
         """Column -> what it becomes."""
         found = {
             self.run: "runs.run",
-            self.wall: "attempts.elapsed_s",
             self.gpu_hours: "helps to tell the GPUs",
             self.cost: "costs.billed_cost",
         }
+        if self.wall is not None:
+            found[self.wall] = "attempts.elapsed_s"
         return found if self.algorithm is None else {**found, self.algorithm: "runs.algorithm"}
 
 
@@ -69,13 +70,14 @@ class RunCostTableReader:
     title = "cost table of runs (CSV)"
 
     def sniff(self, source: Source) -> Sniff:
-        """A header with a run, wall time, GPU-hours and a cost that names its currency."""
+        """A header with a run, GPU-hours and a cost that names its currency; most have a wall time."""
         first = next((line for line in source.head.split("\n") if line.strip()), "")
         names = tuple(cell.strip() for cell in split_line(first, best_delimiter(first)))
         columns = _columns(names)
         if columns is None:
-            return Sniff(0.0, "the header has no run, wall time, GPU-hours and cost with its currency")
-        return Sniff(0.95, f"the header names a run, {names[columns.wall]}, {names[columns.cost]}")
+            return Sniff(0.0, "the header has no run, GPU-hours and cost with its currency")
+        time = names[columns.gpu_hours if columns.wall is None else columns.wall]
+        return Sniff(0.95, f"the header names a run, {time}, {names[columns.cost]}")
 
     def read(
         self,
@@ -105,9 +107,10 @@ def _columns(names: tuple[str, ...]) -> _Columns | None:
     walls = [(i, match[1]) for i, name in enumerate(lower) if (match := _WALL.match(name))]
     costs = [(i, match[1].upper()) for i, name in enumerate(lower) if (match := _COST.match(name))]
     run, hours = at(RUN), at(GPU_HOURS)
-    if run is None or hours is None or not walls or not costs:
+    if run is None or hours is None or not costs:
         return None
-    return _Columns(run, *walls[0], hours, *costs[0], at(ALGORITHM))
+    wall, unit = walls[0] if walls else (None, "s")
+    return _Columns(run, wall, unit, hours, *costs[0], at(ALGORITHM))
 
 
 def _take(table: _Table, columns: _Columns, layout: CsvLayout, row: CsvRow) -> None:
@@ -126,7 +129,7 @@ def _take(table: _Table, columns: _Columns, layout: CsvLayout, row: CsvRow) -> N
             return None
         return value.number
 
-    wall = number(columns.wall, columns.wall_unit)
+    wall = None if columns.wall is None else number(columns.wall, columns.wall_unit)
     hours = number(columns.gpu_hours)
     cost = number(columns.cost)
     algorithm = cells[columns.algorithm].lower() if columns.algorithm is not None else ""

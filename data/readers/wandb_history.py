@@ -97,7 +97,7 @@ class WandbHistoryJsonReader:
             return Sniff(0.0, "a W&B summary or system events")
         confidence, why = judge_history(tuple(dict.fromkeys(found)))
         lines = [line for line in head.split("\n") if line.strip()]
-        single = found.count(LOG_COUNTER) < 2 and len(lines) < 2
+        single = found.count(LOG_COUNTER) < 2 and not any(line.lstrip().startswith("{") for line in lines[1:])
         if confidence and single and not re.match(r'\s*(?:\[|\{\s*"[^"]+"\s*:\s*[\[{])', head):
             return Sniff(0.4, f"{why}, but one record only: perhaps a summary")
         return Sniff(confidence, why)

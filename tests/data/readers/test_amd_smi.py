@@ -6,6 +6,7 @@ import pytest
 
 from data.errors import UnreadableFileError
 from data.readers.amd_smi import AmdSmiReader
+from data.readers.foreign import recognise
 from tests.data.readers.gpu_files import check_real, read, real_files, samples, sureness
 
 READER = AmdSmiReader()
@@ -76,3 +77,8 @@ def test_refusals_and_sniff(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", real_files("gpu/vc_amd"))
 def test_real_files(name: str, tmp_path: Path) -> None:
     check_real(READER, name, tmp_path)
+
+
+def test_the_plain_text_of_amd_smi_is_told_how_to_become_a_table() -> None:
+    found = recognise("GPU: 0\n    USAGE:\n        GFX_ACTIVITY: 7 %\n")
+    assert found is not None and "--csv" in found.remedy

@@ -100,3 +100,40 @@ def test_refusal_and_sniff(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", real_files("rl/gpu_resource"))
 def test_real_files(name: str, tmp_path: Path) -> None:
     check_real(READER, name, tmp_path)
+
+
+WIDE = (
+    "cpu_pct,gpu0_mem_used_gib,gpu0_power_limit_w,gpu0_power_w,gpu0_util_gpu_pct,gpu0_util_mem_pct,"
+    "gpu1_mem_used_gib,gpu1_power_limit_w,gpu1_power_w,gpu1_util_gpu_pct,gpu1_util_mem_pct,iso,ts\n"
+    "9,10.5,500,300,100,20,12,500,100,0,4,2026-01-01T08:00:00,1767225600.25\n"
+    "9,11.5,500,200,50,10,12,500,120,,2,2026-01-01T08:00:10,1767225610.25\n"
+    "9,11.5,500,100,0,0,12,500,140,0,0,2026-01-01T08:00:20,1767225620.25\n"
+)
+
+
+def test_columns_of_numbered_gpus_are_gpus(tmp_path: Path) -> None:
+    batch = read(READER, WIDE, tmp_path, host="n1")
+    facts = batch.facts
+    assert sureness(READER, WIDE, tmp_path / "s") >= 0.9
+    assert (facts["format"], facts["gpus"], batch.stored) == ("gpu_sampler_csv", 2, 3)
+    assert facts["util_mean_by_row[gpu_util]"] == pytest.approx((1 + 0.5 + 0 + 0 + 0) / 5)
+    assert facts["util_mean_by_row[gpu_util|1]"] == 0.0
+    assert facts["util_mean_by_row[mem_util]"] == pytest.approx((0.2 + 0.1 + 0.04 + 0.02) / 6)
+    assert facts["util_mean_by_time[gpu_util]"] == pytest.approx((10 + 5) / 30)
+    assert facts["power_mean_w_by_row"] == pytest.approx(160)
+    assert facts["memory_peak_bytes"] == 12 * 2**30
+    assert facts["missing_cells"] == 1
+    assert sorted(set(samples(batch)["gpu_id"])) == ["n1:0", "n1:1"]
+
+
+def test_the_epoch_wins_over_local_time_beside_it(tmp_path: Path) -> None:
+    batch = read(READER, WIDE, tmp_path, timezone="UTC")
+    assert batch.facts["time_first_epoch_s"] == 1767225600.25
+    assert "iso" in batch.unmapped
+
+
+def test_utc_alone_is_a_time(tmp_path: Path) -> None:
+    text = "utc,gpu_util_pct,gpu_mem_used_mib\n2026-01-01T00:00:00,50,1\n2026-01-01T00:01:00,70,2\n"
+    batch = read(READER, text, tmp_path)
+    assert batch.facts["time_first_epoch_s"] == 1767225600.0
+    assert sureness(READER, text, tmp_path / "s") >= 0.9

@@ -109,3 +109,18 @@ def test_sniff(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", real_files("gpu/nvsmi_dmon"))
 def test_real_files(name: str, tmp_path: Path) -> None:
     check_real(READER, name, tmp_path)
+
+
+def test_gpm_metrics_are_what_the_sms_did(tmp_path: Path) -> None:
+    text = (
+        "# gpu    pwr     sm      gract    smutil     smocc    mmaact      dram     pcitx\n"
+        "# Idx      W      %      GPM:%     GPM:%     GPM:%     GPM:%     GPM:% GPM:MiB/s\n"
+        "    0    300    100         98        60        30        25        40       900\n"
+        "    0     60      0          -         -         -         -         -         -\n"
+    )
+    facts = read(READER, text, tmp_path).facts
+    assert facts["util_mean_by_row[gpu_util]"] == 0.5
+    assert facts["util_mean_by_row[sm_active]"] == 0.6
+    assert facts["util_mean_by_row[tensor_active]"] == 0.25
+    assert facts["util_mean_by_row[dram_active]"] == 0.4
+    assert facts["util_mean_by_row[gr_engine_active]"] == 0.98

@@ -120,6 +120,8 @@ def test_keys_of_2025(tmp_path: Path) -> None:
     facts = read(jsonl([row]), tmp_path).facts
     assert (facts["rollouts_total"], facts["reward_mean"]) == (32.0, 0.5)
     assert facts["phase_seconds[rollout]"] == 30.0
+    assert facts["phase_seconds[weight_sync]"] is None, "the wait lies inside generate_completions"
+    assert facts["unattributed_seconds"] == 20.0
 
 
 def test_damage_is_counted(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from data.readers.foreign import recognise
 from data.readers.rocm_smi import RocmSmiReader
 from tests.data.readers.gpu_files import read, samples, sureness
 
@@ -50,3 +51,8 @@ def test_with_a_time_of_ones_own(tmp_path: Path) -> None:
 def test_sniff(tmp_path: Path) -> None:
     assert sureness(READER, HEAD + "\n", tmp_path) > 0.9
     assert sureness(READER, "device,loss\n", tmp_path) == 0
+
+
+def test_the_json_of_rocm_smi_is_told_how_to_become_a_table() -> None:
+    found = recognise('{"card0": {"GPU use (%)": "12"}}')
+    assert found is not None and "--csv" in found.remedy

@@ -83,3 +83,11 @@ def test_yuan_are_never_dollars(tmp_path: Path, store: Store) -> None:
 def test_no_table_no_batch(text: str, tmp_path: Path) -> None:
     with pytest.raises(UnreadableFileError):
         read(text, tmp_path)
+
+
+def test_a_table_without_wall_time(tmp_path: Path) -> None:
+    text = "run_id,evaluation_wall_time_seconds,gpu_hours,cost_cny\na,1800,0.5,4.5\n"
+    batch = read(text, tmp_path)
+    assert (batch.facts["run_seconds"], batch.facts["gpu_hours"]) == (None, 0.5)
+    assert (batch.facts["billed_cost"], batch.proposals) == (4.5, [])
+    assert choose(spooled(text, tmp_path / "s", "x.csv"), Choices()).format == "run_cost_table"

@@ -240,3 +240,9 @@ def test_a_bar_that_stands_still_is_no_restart(tmp_path: Path) -> None:
     assert len(batch.tables["attempts"]) == 1
     assert list(batch.tables["steps"]["step"]) == [3, 4, 5, 6]
     assert any("2 records print no step" in text for text in batch.warnings)
+
+
+def test_a_log_that_begins_late_counts_its_first_step(tmp_path: Path) -> None:
+    batch = read("\n".join(bar(n) + record(n, step_time=10.0 + n) for n in (9, 10)), tmp_path)
+    assert batch.facts["step_seconds_sum"] == 39.0
+    assert batch.facts["steps_count"] == 2

@@ -92,3 +92,22 @@ def test_other_json_is_no_summary(text: str, tmp_path: Path) -> None:
 def test_a_summary_longer_than_the_head_is_known(tmp_path: Path) -> None:
     batch = read({**TRL, **{f"x/{i}": i for i in range(8000)}}, tmp_path)
     assert batch.facts["tokens_total"] == 6_000_000.0
+
+
+PRIME = {
+    "_runtime": 900.0, "_step": 40, "_timestamp": 1.75e9, "step": 40, "perf/throughput": 1200.0,
+    "perf/throughput_per_gpu": 300.0, "perf/mfu": 25.0, "time/step": 20.0, "time/forward_backward": 15.0,
+}  # fmt: skip
+
+
+def test_a_summary_on_many_lines_is_no_history(tmp_path: Path) -> None:
+    text = json.dumps(PRIME, indent=2)
+    batch = load(text, tmp_path, "abc_summary.json", expect="wandb_summary_json")
+    assert batch.facts["run_seconds"] == 900.0
+    assert batch.facts["step_seconds_sum"] is None
+
+
+def test_the_rates_of_the_last_step_tell_the_gpus(tmp_path: Path) -> None:
+    batch = load(json.dumps(PRIME), tmp_path, "s.json", expect="wandb_summary_json")
+    assert batch.facts["gpu_count_inferred"] == 4.0
+    assert batch.facts["gpu_hours"] is None
