@@ -65,10 +65,9 @@ class Server:
         """Load an uploaded file."""
         return jobs.ingest(self.opened(), path, name, choices, progress)
 
-    def watched(self, path: Path) -> str:
-        """Load a file of the watched folder; says what came of it."""
-        receipt = jobs.ingest(self.opened(), path, path.name, Choices(), no_progress)
-        return receipt_line(receipt)
+    def watched(self, path: Path, name: str) -> str:
+        """Load a file of the watched folder under its name there; says what came of it."""
+        return receipt_line(jobs.ingest(self.opened(), path, name, Choices(), no_progress))
 
     def may_push(self, secret: str) -> bool:
         """Say whether a push token is live."""

@@ -20,8 +20,8 @@ KEPT_EVENTS = 200
 _log = logging.getLogger(__name__)
 _active: list["Watcher"] = []
 _UNFINISHED = (".part", ".tmp", ".crdownload", ".swp")
-Load = Callable[[Path], str]
-"""Loads one file and returns the sentence that says what came of it; raises UserError when it is refused."""
+Load = Callable[[Path, str], str]
+"""Loads one file (path, name below the folder) and returns the sentence that says what came of it; raises UserError when it is refused."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Watcher:
         seen.loaded, seen.loaded_at = (seen.size, seen.changed), moment
         name = path.relative_to(self.folder).as_posix()
         try:
-            text, refused = self.load(path), False
+            text, refused = self.load(path, name), False
         except UserError as error:
             text, refused = str(error), True
         except Exception:  # noqa: BLE001 - told on the page and logged; the next file must still be taken

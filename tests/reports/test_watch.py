@@ -10,12 +10,12 @@ class Loader:
     def __init__(self):
         self.taken = []
 
-    def __call__(self, path):
+    def __call__(self, path, name):
         if path.suffix == ".worse":
             raise ZeroDivisionError
         if path.suffix == ".bad":
             raise UserError("No reader knows this", path.name, "Use a template.")
-        self.taken.append((path.name, path.read_text()))
+        self.taken.append((name, path.read_text()))
         return f"{path.name} loaded"
 
 
