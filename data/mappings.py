@@ -1,14 +1,17 @@
 """Mappings that people made, kept in the workspace by the columns of the table they were made for."""
 
 import json
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from data.mapping import FORMAT, header_hash
+from data.mapping import FORMAT, MappingError, header_hash, make_plan
 from data.readers.base import Choices, Source
 from data.table_records import table_sample
 from data.workspace import Workspace, utc_now
+
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,10 @@ def remember_mapping(workspace: Workspace, source: Source, choices: Choices) -> 
 
 
 def saved_mapping(workspace: Workspace, header: Iterable[str]) -> SavedMapping | None:
-    """The mapping that was last used for a table with these columns, None when there is none."""
+    """The mapping that was last used for a table with these columns.
+
+    None when there is none, or when it names fields that this version does not have.
+    """
     with workspace.reading() as con:
         row = con.execute(
             "SELECT document, updated_at FROM mappings WHERE header_sha256 = ?", (header_hash(header),)
@@ -46,4 +52,9 @@ def saved_mapping(workspace: Workspace, header: Iterable[str]) -> SavedMapping |
     if row is None:
         return None
     document = json.loads(row["document"])
+    try:
+        make_plan(document["columns"])
+    except MappingError as error:
+        LOG.warning("a saved mapping is not offered: %s", error)
+        return None
     return SavedMapping(document["columns"], document["timezone"], datetime.fromisoformat(row["updated_at"]))

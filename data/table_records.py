@@ -11,8 +11,10 @@ from typing import Any
 
 from data.csvio import TEXT_LIMIT
 from data.errors import UserError
+from data.kinds import HEAD_BYTES
 from data.parquet_rows import parquet_records
 from data.readers.base import Progress, SetAside, Source, no_progress
+from data.spool import spool_bytes
 from data.table_items import Items, is_csv
 from data.values import parse_number
 
@@ -116,6 +118,24 @@ def table_sample(source: Source) -> TableSample | None:
             break
         kept.append(row)
     return TableSample(header, tuple(kept))
+
+
+def file_sample(path: Path, name: str) -> TableSample | None:
+    """First rows of a kept original, read from its beginning alone; None when it is no table."""
+    with path.open("rb") as handle:
+        head = handle.read(HEAD_BYTES)
+        whole = head[:1] == b"[" and path.stat().st_size <= _WHOLE_JSON_BYTES
+        head += handle.read() if whole else b""
+    with tempfile.TemporaryDirectory(prefix="ipd-sample-") as folder:
+        try:
+            source = spool_bytes(head, name, Path(folder))
+        except UserError:
+            return None
+        if source.kind == "parquet":
+            source = replace(source, path=path, original=path)
+        elif len(head) < path.stat().st_size:
+            source = replace(source, size_bytes=path.stat().st_size)
+        return table_sample(source)
 
 
 def _short(source: Source, folder: Path) -> Source:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -25,7 +26,7 @@ from data.mapping import (
 from data.mapping_guess import as_choice, guess
 from data.mappings import SavedMapping, saved_mapping
 from data.store import Store
-from data.table_records import TableSample
+from data.table_records import TableSample, file_sample
 from pages.parts import upload_actions as actions
 from pages.parts.mapping_preview import in_words, preview, summary_of
 from pages.parts.words import md_escape
@@ -75,6 +76,34 @@ def offer_mapping(store: Store, name: str, table: Mapping[str, Any], *, key: str
     if st.session_state.get(screen.state("is_open")):
         _form(screen)
     taken: dict[str, Any] | None = st.session_state.pop(screen.state("taken"), None)
+    return taken
+
+
+def remap_button(key: str) -> None:
+    """The button by which the columns of a stored upload can be mapped; `remap` draws what it opens."""
+    name = f"map_{key}_is_open"
+    st.button(
+        "Map its columns",
+        key=f"map_{key}_open",
+        icon=":material/schema:",
+        on_click=_toggle,
+        args=(name,),
+    )
+
+
+def remap(store: Store, name: str, original: Path, *, key: str) -> dict[str, Any] | None:
+    """The mapping screen of a stored upload, when it is open; returns the choices to read it again with."""
+    if not st.session_state.get(f"map_{key}_is_open"):
+        return None
+    sample = file_sample(original, name) if original.is_file() else None
+    if sample is None:
+        st.info("This file is no table with a header, so there are no columns to map.")
+        return None
+    screen = _Screen(key, name, sample, saved_mapping(store.workspace, sample.header))
+    _form(screen)
+    taken: dict[str, Any] | None = st.session_state.pop(screen.state("taken"), None)
+    if taken:
+        st.session_state[screen.state("is_open")] = False
     return taken
 
 
@@ -160,16 +189,15 @@ def _initial(screen: _Screen, target: Target) -> dict[str, Meaning]:
 def _columns(
     screen: _Screen, target: Target, initial: Mapping[str, Meaning], zone: str | None
 ) -> dict[str, str]:
-    header = screen.table.header
+    header = [c for c in screen.table.header if c != ROW_NUMBER and not c.startswith(FIXED)]
     first = [c for i, c in enumerate(header) if i < _FIRST_COLUMNS or c in initial]
     rest = [c for c in header if c not in first]
     chosen: dict[str, str] = {}
     for column in first:
         chosen |= _column(screen, target, column, initial.get(column), zone)
-    if rest:
-        with st.expander(f"{len(rest)} more columns"):
-            for column in rest:
-                chosen |= _column(screen, target, column, None, zone)
+    if rest and st.toggle(f"Show {len(rest)} more columns", key=screen.state("rest", target.name)):
+        for column in rest:
+            chosen |= _column(screen, target, column, None, zone)
     return chosen
 
 
@@ -195,7 +223,7 @@ def _column(
     place = screen.table.header.index(column)
     own = (target.name, place)
     with st.container(border=True, key=screen.state("row", *own), gap="xsmall"):
-        name, becomes, unit, more = st.columns([3, 3, 2, 2], vertical_alignment="center")
+        name, becomes, unit, more = st.columns([5, 8, 4, 4], vertical_alignment="center")
         cells = [cell for cell in screen.table.cells(column) if cell][:3]
         name.markdown(f"**{md_escape(column)}**  \n:gray[{md_escape(', '.join(cells)) or 'empty'}]")
         field = _field(screen, target, column, before, becomes)

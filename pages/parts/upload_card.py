@@ -12,12 +12,13 @@ from data.queries import uploads as queries
 from data.receipt import Receipt
 from data.store import Store
 from pages.parts import upload_actions as actions
-from pages.parts.mapping import offer_mapping
+from pages.parts.mapping import offer_mapping, remap, remap_button
 from pages.parts.words import md_escape
 from reports.uploads import original_url
 
 ASIDE_LIMIT = 500
 LONG_REMEDY = 300
+PARQUET_MARK = "PAR1"
 
 
 def show_card(store: Store, upload_id: str, *, key: str, closable: bool = False, again: str = "") -> None:
@@ -40,6 +41,11 @@ def show_card(store: Store, upload_id: str, *, key: str, closable: bool = False,
             _aside(receipt, aside, key)
             _columns(receipt, key)
             _choices(store, receipt, choices, key)
+            if receipt.unmapped or receipt.format == FORMAT:
+                remap_button(key)
+        picked = remap(store, receipt.file, store.original(receipt.sha256), key=key)
+        if picked:
+            actions.read_again(store, receipt, {**choices, **picked})
         _actions(store, receipt, key)
 
 
@@ -60,7 +66,7 @@ def show_failure(
         said = "Say what its columns are; nothing has to be dropped again." if long else remedy
         st.markdown(f"{md_escape(error['what'])}{where}. {md_escape(said)}")
         st.caption("Nothing of this file was stored.")
-        if head:
+        if head and not head.startswith(PARQUET_MARK):
             with st.expander("First lines of the file", icon=":material/visibility:", expanded=asks):
                 st.code("\n".join(head.splitlines()[:12])[:2_000], language=None, wrap_lines=False)
         if long:

@@ -17,7 +17,7 @@ from data.readers import choose
 from data.readers.base import Choices
 from data.spool import spool_bytes
 from data.store import Store
-from data.table_records import TableSample, table_sample
+from data.table_records import TableSample, file_sample, table_sample
 
 
 def sample(text: str) -> TableSample:
@@ -152,3 +152,21 @@ def test_a_mapping_of_other_columns_is_not_offered(store: Store) -> None:
     choices = Choices(format="mapped_table", columns={"it": "steps.step", "dur": "steps.step_s"})
     ingest_file(store, io.BytesIO(b"it,dur\n1,1500\n"), "a.csv", choices)
     assert saved_mapping(store.workspace, ["it", "dur", "more"]) is None
+
+
+def test_a_kept_original_is_sampled_from_its_beginning(tmp_path: Path) -> None:
+    rows = "".join(f"{i},{i * 2}\n" for i in range(200_000))
+    (tmp_path / "long.csv").write_text("alpha,beta\n" + rows)
+    pq.write_table(pa.table({"alpha": list(range(50_000)), "beta": [1.5] * 50_000}), tmp_path / "t.parquet")
+    for name, last in (("long.csv", ("39", "78")), ("t.parquet", ("39", "1.5"))):
+        found = file_sample(tmp_path / name, name)
+        assert found is not None
+        assert (found.header, found.rows[-1]) == (("alpha", "beta"), last)
+
+
+def test_a_saved_mapping_that_no_longer_fits_is_not_offered(store: Store) -> None:
+    choices = Choices(format="mapped_table", columns={"it": "steps.step", "dur": "steps.step_s"})
+    ingest_file(store, io.BytesIO(b"it,dur\n1,1500\n"), "a.csv", choices)
+    with store.workspace.connect() as con:
+        con.execute("UPDATE mappings SET document = replace(document, 'steps.step_s', 'steps.gone')")
+    assert saved_mapping(store.workspace, ["it", "dur"]) is None

@@ -115,3 +115,22 @@ def test_what_is_no_table_is_not_offered_a_mapping(app: App, content: bytes) -> 
     at = _drop(app, "words.txt", content)
     assert not at.exception
     assert not [b for b in at.button if b.label == "Map its columns"]
+
+
+def test_a_stored_upload_can_be_mapped_without_a_new_upload(app: App, store: Store) -> None:
+    lines = "".join(
+        f'{{"step": {i}, "loss": 0.5, "R": {i / 10}, "took_ms": {900 + i}}}\n' for i in range(1, 9)
+    )
+    at = _drop(app, "own.jsonl", lines.encode())
+    assert not at.exception
+    with store.view() as view:
+        assert view.rows("SELECT count(*) FROM steps WHERE step_s IS NOT NULL") == [(0,)]
+    at = _press(at, "Map its columns")
+    assert not at.exception
+    assert _box(at, "took_ms becomes").value == "steps.step_s"
+    at = _press(at, "Read it with this mapping")
+    assert not at.exception
+    with store.view() as view:
+        found = view.rows("SELECT step, step_s, reward_mean FROM steps ORDER BY step LIMIT 1")
+        assert view.rows("SELECT format FROM uploads") == [("mapped_table",)]
+    assert found[0] == pytest.approx((1, 0.901, 0.1))
