@@ -1,6 +1,8 @@
 """Tables whose columns a person mapped: units, running totals, percentages, zones, and what is left over."""
 
 import json
+import random
+import tempfile
 from pathlib import Path
 
 import pandas as pd
@@ -8,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from data.errors import UnreadableFileError
+from data.errors import UnreadableFileError, UserError
 from data.mapping import MappingError, header_hash, make_plan
 from data.readers.base import Batch, Choices
 from data.readers.mapped import MappedTableReader
@@ -256,3 +258,41 @@ def test_a_mapped_column_that_the_file_lacks_is_named(tmp_path: Path) -> None:
 def test_the_same_columns_in_another_order_share_a_mapping() -> None:
     assert header_hash(["a", "b", ""]) == header_hash(["b", "a"])
     assert header_hash(["a", "b"]) != header_hash(["a,b"])
+
+
+def _mutated(text: str, rng: random.Random) -> bytes:
+    """A damaged copy: cut, doubled or shuffled rows, odd bytes, text among the rows, broken quotes."""
+    head, *rows = text.splitlines(keepends=True)
+    match rng.randrange(6):
+        case 0:
+            text = text[: rng.randrange(len(text))]
+        case 1:
+            text = head + "".join(rng.choices(rows, k=len(rows) + 3))
+        case 2:
+            place = rng.randrange(len(text))
+            text = (
+                text[:place]
+                + rng.choice(['"', "\x00", "\r", ";", "\n", "nan", "9" * 400, "\x1b[0m"])
+                + text[place:]
+            )
+        case 3:
+            rows.insert(rng.randrange(len(rows)), "Traceback (most recent call last):\n")
+            text = head + "".join(rows)
+        case 4:
+            text = head + "".join(rows * 3) + head + rows[0]
+        case _:
+            return text.encode("utf-16")
+    return text.encode()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_damaged_tables_never_lose_a_record_unsaid(seed: int) -> None:
+    rng = random.Random(seed)
+    text, columns = rng.choice([(STEPS, STEP_MAP), (GPUS, GPU_MAP)])
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            batch = read(Path(folder), _mutated(text, rng), columns)
+        except UserError:
+            return
+        whole = sum(1 for one in batch.set_aside if one.column is None)
+        assert batch.records == batch.stored + whole + sum(batch.ignored.values())
