@@ -96,6 +96,6 @@ with foot:
     example.remove_note(store)
 state.open_banner()
 home_notices.show(store)
+live.follow(store, view.data_version)
 page.run()
 leftovers()
-live.follow(store, view.data_version)

@@ -21,7 +21,9 @@ _log = logging.getLogger(__name__)
 _active: list["Watcher"] = []
 _UNFINISHED = (".part", ".tmp", ".crdownload", ".swp")
 Load = Callable[[Path, str], str]
-"""Loads one file (path, name below the folder) and returns the sentence that says what came of it; raises UserError when it is refused."""
+"""Loads one file (path, name below the folder) and returns the sentence that says what came of it; raises
+UserError when it is refused.
+"""
 
 
 @dataclass(frozen=True)
