@@ -112,7 +112,9 @@ class CardRows:
             self._note(cells)
             return cells
         found = {cell.strip() for cell in cells} & self._names
-        if len(found) > 1:
+        at = self._card
+        names_card = at is not None and len(cells) > at and cells[at].strip() == self._layout.header[at]
+        if len(found) > 1 or names_card:
             again = tuple(cell.strip() for cell in cells) == self._layout.header
             return NotARow("" if again else "another header", header=again, other_header=not again)
         if self._card is not None and len(cells) <= self._card and cells[0].strip()[:1].isdigit():

@@ -14,11 +14,13 @@ from data.values import unit_of_header
 TIMES = frozenset(
     {"timestamp", "time", "ts", "datetime", "date_time", "timestamp_utc", "time_utc", "utc_time", "wall_time",
      "unix_time", "epoch", "epoch_s", "utc_epoch_s", "timestamp_s", "unix_timestamp", "timestamp_unix", "utc",
-     "ts_utc", "utc_timestamp", "datetime_utc", "iso", "iso_time", "timestamp_iso", "ts_iso"}
+     "ts_utc", "utc_timestamp", "datetime_utc", "sampled_utc", "sampled_at", "sample_time", "iso", "iso_time",
+     "timestamp_iso", "ts_iso"}
 )  # fmt: skip
 UTC_TIMES = frozenset(
-    {"timestamp_utc", "time_utc", "utc_time", "utc", "ts_utc", "utc_timestamp", "datetime_utc"}
-)
+    {"timestamp_utc", "time_utc", "utc_time", "utc", "ts_utc", "utc_timestamp", "datetime_utc",
+     "sampled_utc"}
+)  # fmt: skip
 EPOCHS = frozenset(
     {"unix_time", "epoch", "epoch_s", "utc_epoch_s", "unix_timestamp", "timestamp_unix", "ts"} | UTC_TIMES
 )
@@ -41,6 +43,7 @@ _NOT_A_GPU = frozenset(
      "server", "chassis", "peak", "max", "min", "avg", "mean", "average", "delta", "reserved", "allocated",
      "free", "enc", "dec", "encoder", "decoder"}
 )  # fmt: skip
+_HOST = frozenset({"cpu", "ram", "load"})
 _PROCESS_WORDS = frozenset({"pid", "process_name", "process_id"})
 _RL_WORDS = frozenset({"step", "loss", "reward", "epoch_num", "lr", "learning_rate", "_step", "global_step"})
 
@@ -187,8 +190,11 @@ def columns_of(layout: CsvLayout) -> dict[int, Column]:
     if times:
         found[min(times, key=lambda i: (normal(layout.header[i]) not in EPOCHS, i))] = Column("ts")
         taken.add("ts")
+    doubtful = _host_memory(layout)
     for i, name in enumerate(layout.header):
-        if "DCGM_FI_" in name or "." in name.strip("."):
+        if "DCGM_FI_" in name or "." in name.strip(".") or i in doubtful:
+            continue
+        if i not in wide and own_gpu(name) is not None:
             continue
         measure = wide[i][1] if i in wide else measure_of(name)
         plain = normal(name)
@@ -198,7 +204,28 @@ def columns_of(layout: CsvLayout) -> dict[int, Column]:
         elif target and target not in taken:
             taken.add(target)
             found[i] = Column(target)
+    if taken & {"index", "uuid", "bus"} and all(one.target != "gpu_util" for one in found.values()):
+        found |= _plain_utilization(layout)
     return found
+
+
+def _host_memory(layout: CsvLayout) -> set[int]:
+    """Columns of memory in a table that also tells of the host: `mem_used_mb` beside `cpu_pct` is RAM."""
+    words = {i: set(normal(name).split("_")) for i, name in enumerate(layout.header)}
+    if not any(found & _HOST for found in words.values()):
+        return set()
+    measures = {i: measure_of(name) for i, name in enumerate(layout.header) if own_gpu(name) is None}
+    amounts = {i for i, one in measures.items() if one and one.target in ("mem_bytes", "mem_total_bytes")}
+    return {i for i in amounts if not words[i] & {"gpu", "vram", "fb"}}
+
+
+def _plain_utilization(layout: CsvLayout) -> dict[int, Column]:
+    """`utilization_pct` in a row that names its GPU is that GPU's, where no other column is."""
+    for i, name in enumerate(layout.header):
+        words, unit = tokens_of(name)
+        if words and words <= _UTIL and unit in ("%", "ratio"):
+            return {i: Column("gpu_util", unit)}
+    return {}
 
 
 def wide_columns(layout: CsvLayout) -> dict[int, tuple[str, Column]]:

@@ -1,4 +1,4 @@
-"""A sampler's table with columns of its own for each GPU (`gpu0_util_pct`, `power_w_gpu1`), one row a tick."""
+"""A sampler's table with columns for each GPU (`gpu0_util_pct`, `power_w_gpu1`), one row a tick."""
 
 import re
 from collections.abc import Mapping

@@ -25,10 +25,11 @@ NUMBERS = {
 POWER = ("power.draw", "power.draw.average", "power.draw.instant")
 """Draw of the GPU: the first of these columns that holds a number."""
 IDENTITY = {
-    "uuid": "uuid", "gpu_uuid": "uuid", "index": "index", "pci.bus_id": "bus", "gpu_bus_id": "bus",
-    "name": "model", "gpu_name": "model", "hostname": "host", "host": "host",
-    "mig.mode.current": "mig_mode",
+    "uuid": "uuid", "gpu_uuid": "uuid", "index": "index", "gpu": "index", "gpu_index": "index",
+    "gpu_id": "index", "pci.bus_id": "bus", "gpu_bus_id": "bus", "name": "model", "gpu_name": "model",
+    "hostname": "host", "host": "host", "mig.mode.current": "mig_mode",
 }  # fmt: skip
+"""`gpu`, `gpu_index` and `gpu_id` are names of people who print their own header over `noheader` rows."""
 _FIELD = re.compile(
     r"^(timestamp|driver_version|count|name|gpu_name|serial|gpu_serial|uuid|gpu_uuid|index|hostname|host"
     r"|(pci|gpu_bus|pcie|display|persistence|accounting|driver_model|vbios|inforom|gom|fan|pstate|clocks_\w+"

@@ -70,13 +70,16 @@ def names_of(line: str) -> tuple[str, ...]:
 
 
 def find_monitor(source: Source, is_names: re.Pattern[str]) -> Monitor | None:
-    """The first `#` line that `is_names` accepts, and the unit line under it."""
+    """The last `#` line that `is_names` accepts before the first row, and the unit line under it."""
     lines = head_lines(source)
+    found: Monitor | None = None
     for number, line in enumerate(lines, 1):
+        if found is not None and line.strip() and not line.strip().startswith("#"):
+            break
         if line.strip().startswith("#") and is_names.search(line):
             names = names_of(line)
             under = next((text.strip() for text in lines[number:] if text.strip()), "")
-            found = re.split(r"[,\s]+", under.lstrip("#").strip()) if under.startswith("#") else []
-            units = tuple(found) if len(found) == len(names) else ("",) * len(names)
-            return Monitor(names, units, number, "," in line)
-    return None
+            cells = re.split(r"[,\s]+", under.lstrip("#").strip()) if under.startswith("#") else []
+            units = tuple(cells) if len(cells) == len(names) else ("",) * len(names)
+            found = Monitor(names, units, number, "," in line)
+    return found

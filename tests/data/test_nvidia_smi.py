@@ -419,3 +419,16 @@ def test_canonical_facts_of_real_files(tmp_path: Path, name: str) -> None:
             assert got is not None, fact
             number = float(want)
             assert abs(float(str(got)) - number) <= tolerance * max(abs(number), 0.001), fact
+
+
+def test_a_column_gpu_over_bare_rows_is_the_index(tmp_path: Path) -> None:
+    text = (
+        "timestamp,gpu,utilization.gpu [%],power.draw [W]\n"
+        "2026/08/01 10:00:00.000, 0, 50, 200\n2026/08/01 10:00:00.005, 1, 70, 210\n"
+        "2026/08/01 10:00:05.000, 0, 30, 100\n2026/08/01 10:00:05.005, 1, 90, 110\n"
+    )
+    source = spool_bytes(text.encode(), "metrics.csv", tmp_path)
+    facts = NvidiaSmiReader().read(source, Choices(timezone="UTC"), tmp_path).facts
+    assert facts["gpus"] == 2
+    assert facts["util_mean_by_row[gpu_util|1]"] == 0.8
+    assert facts["util_mean_by_time[gpu_util]"] == pytest.approx(0.6)

@@ -137,3 +137,25 @@ def test_utc_alone_is_a_time(tmp_path: Path) -> None:
     batch = read(READER, text, tmp_path)
     assert batch.facts["time_first_epoch_s"] == 1767225600.0
     assert sureness(READER, text, tmp_path / "s") >= 0.9
+
+
+def test_memory_of_the_host_is_not_the_gpus(tmp_path: Path) -> None:
+    text = (
+        "timestamp,cpu_pct,mem_used_mb,gpu_util_pct,gpu_mem_used_mb\n"
+        "2026-01-01T00:00:00Z,10,60000,50,800\n2026-01-01T00:00:10Z,10,61000,60,900\n"
+    )
+    batch = read(READER, text, tmp_path)
+    assert sureness(READER, text, tmp_path / "s") >= 0.9
+    assert batch.facts["memory_peak_bytes"] == 900 * 2**20
+    assert "mem_used_mb" in batch.unmapped
+    alone = text.replace(",gpu_mem_used_mb", "").replace(",800", "").replace(",900", "")
+    assert read(READER, alone, tmp_path / "b").facts["memory_peak_bytes"] is None
+
+
+def test_utilization_of_a_row_that_names_its_gpu(tmp_path: Path) -> None:
+    text = (
+        "timestamp,gpu_index,memory_used_mb,utilization_pct\n"
+        "2026-01-01T00:00:00Z,0,100,80\n2026-01-01T00:00:00Z,1,100,60\n"
+    )
+    facts = read(READER, text, tmp_path).facts
+    assert (facts["util_mean_by_row[gpu_util]"], facts["gpus"]) == (0.7, 2)

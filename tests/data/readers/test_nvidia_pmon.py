@@ -61,3 +61,15 @@ def test_refusals_and_sniff(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", real_files("gpu/nvsmi_pmon"))
 def test_real_files(name: str, tmp_path: Path) -> None:
     check_real(READER, name, tmp_path)
+
+
+def test_of_two_headers_the_one_above_the_rows_counts(tmp_path: Path) -> None:
+    text = (
+        "# gpu        pid  type    sm   command\n"
+        "# Idx          #   C/G     %   name\n"
+        "# gpu        pid  type    fb    sm   command\n"
+        "# Idx          #   C/G    MB     %   name\n"
+        "    0       4001     C  7669    40   python\n"
+    )
+    batch = read(READER, text, tmp_path)
+    assert (batch.records, batch.facts["columns"]) == (1, 6)

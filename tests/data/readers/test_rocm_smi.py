@@ -56,3 +56,20 @@ def test_sniff(tmp_path: Path) -> None:
 def test_the_json_of_rocm_smi_is_told_how_to_become_a_table() -> None:
     found = recognise('{"card0": {"GPU use (%)": "12"}}')
     assert found is not None and "--csv" in found.remedy
+
+
+def test_rows_under_another_header_are_not_read_by_the_first(tmp_path: Path) -> None:
+    text = (
+        "device,GPU use (%)\ncard0,40\ncard1,20\n\n"
+        "device,GPU memory use (%)\ncard0,90\ncard1,80\n\n"
+        "device,GPU use (%)\ncard0,60\ncard1,40\n"
+    )
+    batch = read(RocmSmiReader(), text, tmp_path)
+    assert batch.facts["util_mean_by_row[gfx_activity]"] == pytest.approx(0.4)
+    assert sum("header" in one.reason for one in batch.set_aside) == 3
+
+
+def test_a_time_of_sampling_is_a_time(tmp_path: Path) -> None:
+    text = "sampled_utc,device,GPU use (%)\n2026-01-01T00:00:00Z,card0,90\n2026-01-01T00:00:10Z,card0,70\n"
+    batch = read(RocmSmiReader(), text, tmp_path)
+    assert (batch.stored, batch.facts["time_first_epoch_s"]) == (2, 1767225600.0)
