@@ -250,7 +250,7 @@ def test_limits_are_those_of_the_code():
         "free disk to load a file": f"{ingest.SPACE_FACTOR} x its size",
         "lifetime of an upload token": f"{uploads.TOKEN_TTL_S / 3600:g} h",
         "memory of a GPU sample reader": re.sub(
-            r"(\d)(\w)", r"\1 \2", gpu_rollup.connect.__defaults__[0], count=1
+            r"(\d)([A-Z])", r"\1 \2", gpu_rollup.connect.__defaults__[0], count=1
         ),
         "text looked at to recognise a format": f"{spool.HEAD_BYTES / 1024:g} KiB",
         "records before a CSV header": f"{csvio.HEADER_WITHIN_RECORDS}",
