@@ -15,6 +15,7 @@ from tests.samples import verl_log
 
 pytestmark = pytest.mark.browser
 PATIENCE_MS = 60_000
+expect.set_options(timeout=PATIENCE_MS)
 LOOP = """
 for step in range(1, 13):
     pusher.log(step, {"timing_s/step": 10.0 + step, "timing_s/gen": 6.0, "timing_s/update_actor": 3.0,
