@@ -1,7 +1,7 @@
 """Any table whose columns a person has mapped: each kind of row goes through the engine that knows it."""
 
 from itertools import islice
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from data.errors import UnreadableFileError
 from data.mapping import FORMAT, Plan, make_plan
@@ -45,7 +45,6 @@ class MappedTableReader:
         engine = {"steps": steps_batch, "gpu_samples": gpu_batch, "eval_tasks": tasks_batch}
         batch = engine.get(plan.target.name, rows_batch)(plan, source, choices, names, scratch, progress)
         batch.warnings = list(dict.fromkeys(batch.warnings))
-        _name_after_file(batch, plan, source, choices)
         batch.reconcile()
         return batch
 
@@ -65,12 +64,6 @@ def _need(plan: Plan, source: Source) -> tuple[str, ...]:
             f"Map the columns anew: it has {', '.join(names)[:200]}.",
         )
     return names
-
-
-def _name_after_file(batch: Batch, plan: Plan, source: Source, choices: Choices) -> None:
-    """Say which run rows without one were given to."""
-    if plan.target.name in ("steps", "step_phases") and not choices.run and plan.column_of("run") is None:
-        batch.warnings.append(f"No run was named: it is called {PurePath(source.name).stem} after the file.")
 
 
 READERS = (MappedTableReader(),)

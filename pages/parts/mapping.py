@@ -63,7 +63,12 @@ def offer_mapping(store: Store, name: str, table: Mapping[str, Any], *, key: str
     with st.container(horizontal=True):
         if screen.saved is not None:
             day = _day(screen.saved.at)
-            if st.button(f"Use the mapping of {day}", key=screen.state("again"), icon=":material/history:"):
+            if st.button(
+                f"Use the mapping of {day}",
+                key=screen.state("again"),
+                icon=":material/history:",
+                type="primary",
+            ):
                 return _choices(dict(screen.saved.columns), screen.saved.timezone, "", "")
         st.button(
             "Map its columns",
@@ -337,7 +342,8 @@ def _who(screen: _Screen, target: Target, columns: Mapping[str, str]) -> tuple[s
     run = host = ""
     with st.container(horizontal=True):
         if f"{target.name}.run" not in given:
-            run = st.text_input("Run", key=screen.state("run"), max_chars=200, placeholder="after the file")
+            named = "after the file" if target.name in ("steps", "step_phases") else "not named"
+            run = st.text_input("Run", key=screen.state("run"), max_chars=200, placeholder=named)
         if target.name == "gpu_samples" and "gpu_samples.host" not in given:
             host = st.text_input("Host", key=screen.state("host"), max_chars=200, placeholder="not known")
     return run.strip(), host.strip()
@@ -364,6 +370,8 @@ def _result(screen: _Screen, target: Target, choices: dict[str, Any]) -> bool:
         st.dataframe(
             frame, hide_index=True, key=screen.state("result", name), alt=f"First converted rows of {name}"
         )
+    for reason, n in result.aside:
+        st.caption(f":orange[:material/warning:] {n} rows would be set aside: {md_escape(reason)}")
     for text in result.warnings:
         st.caption(f":orange[:material/warning:] {md_escape(text)}")
     return result.stored > 0

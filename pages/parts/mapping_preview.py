@@ -1,6 +1,7 @@
 """What a mapping would give, read from the first rows by the same readers that will read the file."""
 
 import tempfile
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,13 +33,14 @@ _HIDDEN = ("source", "upload_id", "eval_id", "throughput_basis", "dt_s")
 
 @dataclass(frozen=True)
 class Preview:
-    """First rows by table, what would be set aside and said, or the error that reading ends with."""
+    """First rows by table, reasons for which whole rows would be set aside, or the error of reading."""
 
     tables: dict[str, pd.DataFrame]
     stored: int
     records: int
     raw: tuple[str, ...]
     warnings: tuple[str, ...]
+    aside: tuple[tuple[str, int], ...] = ()
     error: str = ""
 
 
@@ -68,7 +70,10 @@ def _shown(batch: Batch) -> Preview:
             tables[name] = frame.drop(columns=[c for c in _HIDDEN if c in frame]).head(_ROWS)
     raw = batch.tables.get("metric_raw")
     keys = tuple(dict.fromkeys(raw["key"])) if raw is not None else ()
-    return Preview(tables, batch.stored, batch.records, keys, tuple(batch.warnings))
+    aside = Counter(one.reason for one in batch.set_aside if one.column is None)
+    return Preview(
+        tables, batch.stored, batch.records, keys, tuple(batch.warnings), tuple(aside.most_common(3))
+    )
 
 
 def summary_of(table: TableSample, column: str, text: str, timezone: str | None) -> Summary:

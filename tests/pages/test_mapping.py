@@ -134,3 +134,22 @@ def test_a_stored_upload_can_be_mapped_without_a_new_upload(app: App, store: Sto
         found = view.rows("SELECT step, step_s, reward_mean FROM steps ORDER BY step LIMIT 1")
         assert view.rows("SELECT format FROM uploads") == [("mapped_table",)]
     assert found[0] == pytest.approx((1, 0.901, 0.1))
+
+
+def test_costs_ask_for_a_run_before_they_can_be_read(app: App, store: Store) -> None:
+    at = _press(_drop(app, "bill.csv", b"paid on,sum\n2026-02-01,12.5\n2026-02-02,8\n"), "Map its columns")
+    _box(at, "One row is").select("costs")
+    at = at.run()
+    _box(at, "paid on becomes").select("costs.day")
+    _box(at, "sum becomes").select("costs.billed_cost")
+    at = at.run()
+    assert not at.exception
+    assert "neither a run nor a campaign" in _text(at)
+    assert next(b for b in at.button if b.label == "Read it with this mapping").disabled
+    next(t for t in at.text_input if t.label == "Campaign of all rows").set_value("spring")
+    next(t for t in at.text_input if t.label == "Currency of all rows").set_value("EUR")
+    at = _press(at.run(), "Read it with this mapping")
+    assert not at.exception
+    with store.view() as view:
+        rows = view.rows("SELECT billed_cost, currency, campaign FROM costs ORDER BY billed_cost")
+    assert rows == [(8.0, "EUR", "spring"), (12.5, "EUR", "spring")]
