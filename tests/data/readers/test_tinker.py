@@ -202,3 +202,10 @@ def test_a_step_number_beyond_reach_is_no_step(tmp_path: Path) -> None:
     batch = read_console(text, tmp_path)
     assert batch.facts["steps_count"] == 1
     assert len(batch.set_aside) == 1
+
+
+def test_sampling_under_its_older_name(tmp_path: Path) -> None:
+    row = {"step": 0, "env/all/reward/total": 0.5, "time/sample": 40.0, "time/train": 8.0, "time/total": 50.0}
+    batch = read_rl(lines(row, row | {"step": 1}), tmp_path)
+    assert batch.facts["phase_seconds[rollout]"] == 80.0
+    assert batch.facts["unattributed_seconds"] == pytest.approx(4.0)
