@@ -156,6 +156,14 @@ def targets() -> dict[str, Target]:
             (*gpu, *_fields("gpu_samples", leave=("gpu_id", "dt_s"))),
             (("ts",), _measures()),
         ),
+        *_outcomes(),
+    )
+    return {target.name: target for target in found}
+
+
+def _outcomes() -> tuple[Target, ...]:
+    """Targets beside the training and its GPUs."""
+    return (
         Target(
             "evals",
             "an evaluation",
@@ -180,7 +188,6 @@ def targets() -> dict[str, Target]:
             ("env",),
         ),
     )
-    return {target.name: target for target in found}
 
 
 _GPU_NAMES = ("gpu_id", "host", "uuid", "gpu_index", "model", "run", "pool", "role")

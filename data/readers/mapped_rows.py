@@ -94,22 +94,26 @@ def rows_batch(
         collector.add(line, text or repr(cells)[:TEXT_LIMIT], parsed)
     batch = Batch(FORMAT, records=records.records, stored=collector.stored, ignored=collector.ignored)
     batch.set_aside = [*records.set_aside, *collector.set_aside, *parser.bad]
+    batch.facts = source_facts(source) | records.facts | {"format": FORMAT, "records": records.records}
+    batch.facts["missing_cells"] = parser.missing
+    _finish(batch, plan, collector, choices, names)
+    return batch
+
+
+def _finish(batch: Batch, plan: Plan, collector: Collector, choices: Choices, names: Sequence[str]) -> None:
     batch.names_runs = plan.column_of("run") is not None
     batch.tables = collector.frames()
     describe(batch, plan, names)
     batch.warnings += [
         f"{text}." if n == 1 else f"{text} ({n} rows)." for text, n in collector.warnings.items()
     ]
-    batch.facts = source_facts(source) | records.facts | {"format": FORMAT, "records": records.records}
-    batch.facts["missing_cells"] = parser.missing
     if any(one.field.unit == "UTC" for one in plan.columns.values()):
         batch.timezone = choices.timezone or "UTC"
-    return batch
 
 
 def _cell(plan: Plan, name: str, text: str) -> str:
     one = plan.columns.get(name)
-    return plain_cell(text, one) if one is not None else ""
+    return plain_cell(text, one) if one is not None else text
 
 
 def _score_kind(plan: Plan) -> str:

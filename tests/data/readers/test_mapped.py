@@ -219,13 +219,14 @@ def test_costs_jobs_and_sandbox_calls(tmp_path: Path) -> None:
 
 
 def test_phases_in_long_form(tmp_path: Path) -> None:
-    content = "n,what,minutes\n1,rollout,2\n1,train,0.5\n1,lunch,9\n"
+    content = "n,what,minutes,who\n1,rollout,2,a\n1,train,0.5,a\n1,lunch,9,a\n"
     columns = {
         "n": "step_phases.step",
         "what": "step_phases.phase",
         "minutes": "step_phases.seconds|unit=min",
     }
     batch = read(tmp_path, content, columns)
+    assert batch.facts["missing_cells"] == 0
     assert batch.tables["step_phases"]["seconds"].tolist() == [120.0, 30.0]
     assert [s.line for s in batch.set_aside] == [4]
 
