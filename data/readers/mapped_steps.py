@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 from data.csvio import TEXT_LIMIT
@@ -122,10 +122,28 @@ def steps_batch(
     file.facts = {"missing_cells": taker.missing, **records.facts}
     rules, scores = _rules(plan)
     runs = [FlatRun(name, rows, rules=rules, scores=scores) for name, rows in taker.rows.items()]
+    for run in runs:
+        _clock(run, plan)
     batch = make_batch(file, runs, source)
     _raw_as_written(batch, plan)
     _describe(batch, plan, taker, choices)
     return batch
+
+
+def _clock(run: FlatRun, plan: Plan) -> None:
+    """Where only stamps tell the time, the run's clock starts one step before the first of them.
+
+    Not in a log whose steps start again: what lies between two attempts is not the run's.
+    """
+    stamps = [row.ts for row in run.rows if row.ts is not None]
+    steps = [row.step or 0 for row in run.rows]
+    rises = all(a < b for a, b in pairwise(steps)) and all(a <= b for a, b in pairwise(stamps))
+    if plan.column_of("elapsed_s") is not None or len(stamps) < len(run.rows) or not rises:
+        return
+    first = run.rows[0].values.get(plan.column_of("step_s") or "", 0.0)
+    for row, at in zip(run.rows, stamps, strict=True):
+        row.elapsed_s = (at - stamps[0]).total_seconds() + first
+    run.elapsed_basis = "clock"
 
 
 def _rules(plan: Plan) -> tuple[dict[str, KeyRule], dict[str, EvalKey]]:
