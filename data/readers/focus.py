@@ -21,7 +21,7 @@ COLUMNS = {
     "chargedescription": "description", "resourcename": "resource_name", "regionid": "region",
     "subaccountid": "account", "commitmentdiscountid": "commitment_id",
     "commitmentdiscountstatus": "commitment_status", "capacityreservationstatus": "reservation_status",
-    "tags": "tags",
+    "tags": "tags", "billedcurrency": "currency",
 }  # fmt: skip
 """Column of FOCUS in lower case -> column of `costs`. The first that a file has wins."""
 SPLIT_BY = frozenset(

@@ -11,7 +11,7 @@ from data.gpu_metrics import Metric
 from data.gpu_rollup import MEASURES, connect
 from data.readers.base import Batch, Choices, Progress, Source
 from data.readers.gpu_csv import GpuIdentity
-from data.readers.gpu_table import Column
+from data.readers.gpu_table import NAMELESS, Column
 from data.wide import load_wide, wide_batch
 
 _BEFORE = re.compile(r"^gpu[_ .-]?(\d{1,3})[_ .-]+(.+)$", re.IGNORECASE)
@@ -58,5 +58,7 @@ def read_wide(
         layout.header[i]: f"gpu_samples.{gpus[i][1].target}" for i, n in enumerate(numbers) if n is not None
     }
     batch.unmapped = [name for name in layout.header if name and name not in batch.mapped]
+    if not choices.host:
+        batch.warnings.append(NAMELESS)
     batch.reconcile()
     return batch

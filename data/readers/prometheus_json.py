@@ -246,6 +246,23 @@ def _read_export(source: Source, work: _Series, progress: Progress) -> None:
             work.points(number, labels, pairs, 1e-3)
 
 
+def _times(table: LongTable) -> dict[str, object]:
+    """First stamp, span and gaps of series none of which is a GPU's; all stamps are UTC."""
+    first, last = table.con.execute("select min(stamp), max(stamp) from long").fetchone() or (None, None)
+    if first is None:
+        return {}
+    gaps = table.con.execute(
+        "select max(gap), median(gap) from (select epoch(stamp) - epoch(lag(stamp) over "
+        "(partition by series order by stamp)) as gap from long) where gap is not null"
+    ).fetchone() or (None, None)
+    return {
+        "time_first_epoch_s": (first - EPOCH).total_seconds(),
+        "span_s": (last - first).total_seconds(),
+        "gap_max_s": gaps[0],
+        "gap_median_s": gaps[1],
+    }
+
+
 class _JsonReader:
     """What both readers share: a pass over the file, then samples, facts and warnings."""
 
@@ -289,6 +306,8 @@ class _JsonReader:
             batch.ignored["native histogram"] += found.histograms
         describe_series(table, batch)
         build_points(table, batch, source, choices, scratch)
+        if batch.facts.get("span_s") is None:
+            batch.facts |= _times(table)
         work.pods.tell(batch)
         warn_of_step(batch, found.steps, found.longest)
         if found.partial:

@@ -141,3 +141,12 @@ def test_shares_of_days_are_whole(start: datetime, seconds: int) -> None:
     found = shares(start, end)
     assert math.isclose(sum(share for _, share in found), 1.0)
     assert [day for day, _ in found] == sorted({day for day, _ in found})
+
+
+def test_a_draft_name_of_the_currency(tmp_path: Path) -> None:
+    text = (
+        "ChargePeriodStart,ChargePeriodEnd,ChargeCategory,BilledCost,EffectiveCost,BilledCurrency\n"
+        "2026-01-01T00:00:00Z,2026-01-01T01:00:00Z,Usage,1.5,1.25,EUR\n"
+    )
+    batch = FocusReader().read(spooled(text, tmp_path, "draft.csv"), Choices(), tmp_path)
+    assert (batch.facts["currency"], batch.facts["billed_cost"]) == ("EUR", 1.5)

@@ -151,3 +151,14 @@ def test_victoriametrics_lines(tmp_path: Path) -> None:
     assert batch.facts["span_s"] == 30.25
     assert (batch.records, batch.stored, batch.facts["partial_last_line"]) == (5, 3, 1)
     assert [(one.line, one.reason) for one in batch.set_aside] == [(3, "no exported series")]
+
+
+def test_series_of_no_known_measure_still_have_times(tmp_path: Path) -> None:
+    text = json.dumps(
+        {"status": "success", "data": {"resultType": "matrix", "result": [
+            {"metric": {"gpu": "0"}, "values": [[1767225600, "50"], [1767225615, "60"], [1767225660, "70"]]},
+        ]}}
+    )  # fmt: skip
+    facts = read(READER, text, tmp_path).facts
+    assert (facts["time_first_epoch_s"], facts["span_s"]) == (1767225600.0, 60.0)
+    assert (facts["gap_max_s"], facts["gap_median_s"]) == (45.0, 30.0)
