@@ -14,6 +14,7 @@ from data.values import unit_of_header
 TIME_NAMES = frozenset({"time", "timestamp", "ts", "datetime", "date"})
 LABELS = {
     "gpu": "index", "gpu_id": "index", "gpuid": "index", "device": "index", "entity": "index",
+    "gpu_index": "index", "gpu_idx": "index", "index": "index", "id": "index", "entity_id": "index",
     "uuid": "uuid", "gpu_uuid": "uuid", "pci_bus_id": "bus", "hostname": "host", "host": "host",
     "node": "host", "instance": "host", "modelname": "model", "gpu_i_id": "mig", "gpu_instance_id": "mig",
 }  # fmt: skip
@@ -74,12 +75,16 @@ class DcgmCsvReader:
 def _columns(layout: CsvLayout) -> dict[int, Column]:
     found: dict[int, Column] = {}
     taken: set[str] = set()
+    plains = [re.sub(r"[^a-z0-9]+", "_", name.strip().lower()) for name in layout.header]
+    kinds = {"device", "entity"} if {"id", "entity_id"} & set(plains) else set()
     for i, name in enumerate(layout.header):
         if (known := _metric(name)) is not None:
             unit = None if known.unit == PERCENT_OR_RATIO else known.unit
             found[i] = Column(known.measure, unit_of_header(name) or unit, int(unit is None))
             continue
-        plain = name.strip().lower()
+        plain = plains[i]
+        if plain in kinds:
+            continue
         target = "ts" if plain in TIME_NAMES else LABELS.get(plain)
         if target and target not in taken:
             taken.add(target)

@@ -60,7 +60,7 @@ def _stamps(done: Sequence["Done"]) -> dict[str, object]:
     stamps = [row.ts for one in done for row in one.run.rows if row.ts is not None]
     if not stamps:
         return {}
-    first = pd.Timestamp(stamps[0])
+    first = pd.Timestamp(min(stamps))
     return {
         "time_first_epoch_s": (first - pd.Timestamp(0)).total_seconds(),
         "span_s": (max(stamps) - min(stamps)).total_seconds(),

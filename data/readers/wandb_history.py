@@ -39,6 +39,7 @@ class WandbHistoryCsvReader:
 
     format = "wandb_history_csv"
     title = "W&B run history (CSV)"
+    source_name = SOURCE
 
     def sniff(self, source: Source) -> Sniff:
         """Judge the header: columns may come in any order."""
@@ -68,7 +69,7 @@ class WandbHistoryCsvReader:
         counts = rows.counts
         if not counts.records:
             raise no_rows(source, layout)
-        file = FlatFile(self.format, SOURCE, counts.records, set_aside=counts.set_aside)
+        file = FlatFile(self.format, self.source_name, counts.records, set_aside=counts.set_aside)
         file.partial_last_line = counts.partial_last_line
         if counts.partial_last_line:
             file.warnings.append("The last line is cut in the middle of a row and was dropped.")

@@ -96,3 +96,17 @@ def test_sniff(tmp_path: Path) -> None:
     assert sureness(READER, config, tmp_path) == 0
     assert sureness(READER, '"Time","DCGM_FI_DEV_GPU_UTIL"\n', tmp_path) < 0.5
     assert sureness(READER, "timestamp,gpu_util\n", tmp_path) == 0
+
+
+@pytest.mark.parametrize(
+    ("header", "rows"),
+    [
+        ("timestamp,Hostname,GPU-Id,DCGM_FI_DEV_GPU_UTIL", "2026-05-01T00:00:00Z,n1,{gpu},{util}"),
+        ("timestamp,device,ID,DCGM_FI_DEV_GPU_UTIL", "2026-05-01T00:00:00Z,GPU,{gpu},{util}"),
+    ],
+)
+def test_names_of_the_index(header: str, rows: str, tmp_path: Path) -> None:
+    text = "\n".join([header, *(rows.format(gpu=gpu, util=util) for gpu, util in ((0, 80), (1, 40)))]) + "\n"
+    facts = read(READER, text, tmp_path).facts
+    assert facts["gpus"] == 2
+    assert facts["util_mean_by_row[gpu_util|1]"] == 0.4
