@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from data.errors import UserError
+from reports import joining
 from reports.arguments import found_files, mapping_choices, telling_names
 from reports.terminal import Bar, Watched, candidates, print_passed_over, print_receipt, sentence
 
@@ -51,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="cli.py", description="Intelligence per Dollar without a browser.")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _import_parser(commands)
+    _common(joining.add_parser(commands), "join")
     _ask_parsers(commands)
     _link_parser(commands)
     serve = commands.add_parser("serve", help="start the app, or only its shared reports")
@@ -167,6 +169,10 @@ def _import(options: argparse.Namespace) -> int:
             print_receipt(receipt)
         print_passed_over(passed_over)
     return REFUSED if errors else 0
+
+
+def _join(options: argparse.Namespace) -> int:
+    return joining.work(options, _perform, _print_json if options.json else print_receipt)
 
 
 def _facts(options: argparse.Namespace) -> int:
@@ -369,6 +375,7 @@ def _refuse(error: Mapping[str, Any], options: argparse.Namespace) -> int:
 
 _WORK: dict[str, Callable[[argparse.Namespace], int]] = {
     "import": _import,
+    "join": _join,
     "analyse": _analyse,
     "report": _report,
     "link create": _link_create,

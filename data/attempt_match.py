@@ -1,6 +1,6 @@
 """How the step rows of a file compare with those of stored attempts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -172,8 +172,10 @@ def fingerprint(con: duckdb.DuckDBPyConnection, batch: Batch, local: str) -> str
     return str(row[0]) if row else None
 
 
-def clock_goes_on(con: duckdb.DuckDBPyConnection, local: str, number: int, run: str, attempt: int) -> bool:
-    """True unless a clock (own or wall) runs backwards where the file's steps meet the stored ones."""
+def clock_goes_on(
+    con: duckdb.DuckDBPyConnection, local: str, number: int, run: str, attempt: int, clocks: Sequence[str]
+) -> bool:
+    """True unless one of `clocks` runs backwards where the file's steps meet the stored ones."""
     frame = con.execute(
         """
         SELECT true AS new, step, elapsed_s, ts FROM in_steps WHERE run = $local AND attempt = $number
@@ -183,7 +185,7 @@ def clock_goes_on(con: duckdb.DuckDBPyConnection, local: str, number: int, run: 
         """,
         {"local": local, "number": number, "run": run, "attempt": attempt},
     ).df()
-    return all(_backward(frame, c) <= _within(frame, c) for c in ("elapsed_s", "ts"))
+    return all(_backward(frame, c) <= _within(frame, c) for c in clocks)
 
 
 def _within(frame: pd.DataFrame, column: str) -> int:

@@ -56,6 +56,7 @@ FROM (
 """
 
 # Status and basis come from the file that knows most of the attempt: a shorter, older copy changes neither.
+# `pieces_s`: a log that was sent in pieces lasted from the start of the first to the end of the last.
 _ATTEMPTS = """
 INSERT INTO attempts BY NAME
 WITH ranked AS (
@@ -73,6 +74,8 @@ said AS (
         arg_max(elapsed_s, seq) FILTER (elapsed_basis = 'user' OR elapsed_basis IS NULL) AS user_s,
         arg_max(elapsed_basis, times) FILTER (elapsed_s IS NOT NULL AND elapsed_basis <> 'user') AS basis,
         max(elapsed_s) FILTER (elapsed_basis = 'clock') AS clock_s,
+        epoch(max(started_at + to_microseconds((elapsed_s * 1e6)::BIGINT)) FILTER (elapsed_basis = 'clock'))
+            - epoch(min(started_at) FILTER (elapsed_basis = 'clock')) AS pieces_s,
         max(elapsed_s) FILTER (elapsed_basis = 'progress_bar') AS bar_s,
         arg_max({'status': status, 'cause': cause}, knows) FILTER (status <> 'unknown') AS ending,
         arg_max(resumed_from_step, seq) AS resumed_from_step,
@@ -87,7 +90,8 @@ step_sums AS (
     ) GROUP BY run, attempt
 ),
 timed AS (
-    SELECT said.*, step_sum_s, greatest(clock_s, epoch(ended_at) - epoch(started_at)) AS wall_s,
+    SELECT said.*, step_sum_s,
+        greatest(clock_s, pieces_s, epoch(ended_at) - epoch(started_at)) AS wall_s,
         CASE WHEN user_s IS NOT NULL THEN 'user'
             WHEN started_at IS NOT NULL AND ended_at IS NOT NULL THEN 'clock'
             WHEN basis IS NOT NULL THEN basis

@@ -6,8 +6,8 @@ from data.catalogue import Catalogue
 from data.readers.base import Batch, Proposal
 
 UNTIED = (
-    "The samples name no run. Name the one that held these GPUs (--run NAME, or Run under 'Read it "
-    "differently' on the page) to see them beside its cost."
+    "The samples name no run. Name the one that held these GPUs (--run NAME, or 'Belongs to another run' on "
+    "the page) to see them beside its cost."
 )
 
 

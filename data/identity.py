@@ -8,8 +8,10 @@ import pandas as pd
 
 from data.attempt_match import Evidence, clock_goes_on, evidence, fingerprint
 from data.errors import UserError
+from data.join import NEW_ATTEMPT, Join
 from data.names import run_name_of, unnamed
 from data.readers.base import Batch, Choices
+from data.sql import first
 from data.sql import number as sql_number
 
 RUN_TABLES = (
@@ -32,6 +34,9 @@ RUN_TABLES = (
 BY_STEP = frozenset({"step_phases", "length_hist", "evals", "checkpoints"})
 
 Local = tuple[str, int]
+Why = tuple[str, float, str]
+"""By what, how sure (0..1), and the sentence after "because"."""
+SHOWN_JOINS = 60
 
 
 @dataclass
@@ -43,18 +48,25 @@ class Identity:
     notes: list[str] = field(default_factory=list)
     explicit: bool = False
     """The file names its attempts itself (our own templates): they are taken at their word."""
+    joins: list[dict[str, object]] = field(default_factory=list)
+    """Run and attempt of each local attempt, with `by`, `confidence` and the sentence `why`."""
+    resumed: dict[Local, int] = field(default_factory=dict)
+    """Step that a new attempt must have resumed from, where the file does not say it."""
 
     def attempt(self, run: str, local_attempt: int) -> int:
         """Attempt in the home; local attempts that carry no step rows keep their number."""
         return self.attempts.get((run, local_attempt), local_attempt)
 
 
-def identify(con: duckdb.DuckDBPyConnection, batch: Batch, name: str, choices: Choices) -> Identity:
+def identify(
+    con: duckdb.DuckDBPyConnection, batch: Batch, name: str, choices: Choices, join: Join | None = None
+) -> Identity:
     """Decide runs and attempts of a batch against what is stored.
 
     Run: the person's choice, else the name inside the file, else a stored attempt with equal step rows, else
     the file's stem. Attempt: the stored one whose overlapping rows are equal or that these rows continue,
-    else a new one. Raises UserError when one run name is chosen for a file that holds several runs.
+    else a new one. A `join` wins over both; its run is in `choices`. Raises UserError when one run name is
+    chosen for a file that holds several runs.
     """
     found = Identity(explicit=_names_attempts(batch))
     locals_ = _local_runs(batch)
@@ -64,14 +76,21 @@ def identify(con: duckdb.DuckDBPyConnection, batch: Batch, name: str, choices: C
             name,
             "Leave the run name open, or split the file.",
         )
+    why: dict[str, Why] = {}
     for local in locals_:
-        found.runs[local] = choices.run or _run_name(con, batch, local, name, found.notes)
+        found.runs[local], why[local] = _named(con, batch, local, name, choices, join, found.notes)
     for local in locals_:
-        _attempts(con, batch, local, found)
+        _attempts(con, batch, local, found, join, why[local])
     return found
 
 
-def apply(con: duckdb.DuckDBPyConnection, batch: Batch, identity: Identity, choices: Choices) -> None:
+def apply(
+    con: duckdb.DuckDBPyConnection,
+    batch: Batch,
+    identity: Identity,
+    choices: Choices,
+    join: Join | None = None,
+) -> None:
     """Rewrite the keys `run` and `attempt` in every table of the batch.
 
     Rows of a file that has no step rows and names no attempts go to the last attempt that holds their step.
@@ -79,12 +98,15 @@ def apply(con: duckdb.DuckDBPyConnection, batch: Batch, identity: Identity, choi
     for table, frame in batch.tables.items():
         if table == "gpus" and choices.run:
             batch.tables[table] = frame.assign(run=choices.run)
+            if join is not None and isinstance(join.attempt, int):
+                batch.tables[table] = batch.tables[table].assign(attempt=join.attempt)
         elif "run" in frame:
             batch.tables[table] = _renamed(frame, identity)
             if "resumed_from_attempt" in frame:
                 parents = _attempt_numbers(frame, "resumed_from_attempt", identity)
                 batch.tables[table] = batch.tables[table].assign(resumed_from_attempt=parents)
-    if not identity.explicit and "steps" not in batch.tables and "metric_raw" not in batch.tables:
+    told = identity.explicit or (join is not None and join.attempt is not None)
+    if not told and "steps" not in batch.tables and "metric_raw" not in batch.tables:
         for table in BY_STEP & set(batch.tables):
             batch.tables[table] = _attempt_by_step(con, batch.tables[table])
     batch.proposals = [
@@ -101,36 +123,78 @@ def _local_runs(batch: Batch) -> list[str]:
     return list(names)
 
 
-def _run_name(
-    con: duckdb.DuckDBPyConnection, batch: Batch, local: str, file_name: str, notes: list[str]
-) -> str:
+def _named(
+    con: duckdb.DuckDBPyConnection,
+    batch: Batch,
+    local: str,
+    file_name: str,
+    choices: Choices,
+    join: Join | None,
+    notes: list[str],
+) -> tuple[str, Why]:
+    if join is not None and join.run:
+        return join.run, (join.by, join.confidence, join.why)
+    if choices.run:
+        return choices.run, ("name", 1.0, "the run was named with the upload")
     stem = run_name_of(file_name)
     if local and (batch.names_runs or not unnamed(local, file_name)):
-        return local
+        return local, ("name", 1.0, "the file names the run")
     twin = fingerprint(con, batch, local)
     if twin is not None:
         if twin != stem:
             notes.append(f"Step rows equal those of run {twin}: the file extends that run.")
-        return twin
+        return twin, ("rows", 0.95, "its step rows equal those of the run")
     notes.append(f"The file names no run: it is called {stem} after the file.")
-    return stem
+    return stem, ("file name", 0.7, "the file names no run, so it is called after the file or its folder")
 
 
-def _attempts(con: duckdb.DuckDBPyConnection, batch: Batch, local: str, found: Identity) -> None:
+def _attempts(
+    con: duckdb.DuckDBPyConnection, batch: Batch, local: str, found: Identity, join: Join | None, why: Why
+) -> None:
     run = found.runs[local]
     resumed = _resumed(batch, local)
     floor = 0
     for number in _local_attempts(batch, local):
-        if found.explicit:
-            found.attempts[(local, number)] = number
-            continue
-        seen = evidence(con, batch, local, number, run)
-        chosen = _choose(con, run, (local, number), seen, floor, resumed.get(number))
-        if chosen is None:
-            chosen = _next_attempt(con, run, floor)
-            if seen:
-                found.notes.append(_why_new(run, chosen, seen, resumed.get(number)))
+        sure, reason = 1.0, "the file numbers its attempts"
+        if join is not None and join.attempt is not None:
+            fresh = join.attempt == NEW_ATTEMPT
+            chosen = _next_attempt(con, run, floor) if fresh else max(int(join.attempt), floor + 1)
+            reason = ""
+        elif found.explicit:
+            chosen = number
+        else:
+            seen = evidence(con, batch, local, number, run)
+            picked, sure, reason = _choose(con, run, (local, number), seen, floor, resumed.get(number), batch)
+            chosen = _next_attempt(con, run, floor) if picked is None else picked
+            if picked is None and seen:
+                reason = _why_new(seen, resumed.get(number))
+                found.notes.append(f"Opened attempt {chosen} of run {run}: {reason}. {_ADVICE}")
+                _resume(con, found, (local, number), resumed.get(number))
         found.attempts[(local, number)] = floor = chosen
+        _joined(found, run, chosen, why, sure, reason)
+
+
+def _joined(found: Identity, run: str, attempt: int, why: Why, sure: float, reason: str) -> None:
+    by, named, sentence = why
+    joined = {
+        "run": run,
+        "attempt": attempt,
+        "by": by,
+        "confidence": round(min(named, sure), 2),
+        "why": f"{sentence}; {reason}" if reason else sentence,
+    }
+    if len(found.joins) < SHOWN_JOINS and joined not in found.joins:
+        found.joins.append(joined)
+
+
+def _resume(con: duckdb.DuckDBPyConnection, found: Identity, local: Local, told: int | None) -> None:
+    """A restarted log that goes on in the middle resumed from the step before: as in one whole log."""
+    begins = first(con, "SELECT min(step) FROM in_steps WHERE run = ? AND attempt = ?", list(local))
+    run_begins = first(con, "SELECT min(step) FROM steps WHERE run = ?", [found.runs[local[0]]])
+    if told is not None or not begins or not run_begins or begins[0] is None or run_begins[0] is None:
+        return
+    if begins[0] > max(run_begins[0], 1):
+        found.resumed[local] = int(begins[0]) - 1
 
 
 def _names_attempts(batch: Batch) -> bool:
@@ -146,40 +210,51 @@ def _choose(
     seen: list[Evidence],
     floor: int,
     resumed_from: int | None,
-) -> int | None:
-    """The stored attempt that these rows belong to, None for a new one."""
+    batch: Batch,
+) -> tuple[int | None, float, str]:
+    """The stored attempt that these rows belong to (None for a new one), how sure (0..1), and why."""
     free = [e for e in seen if e.attempt > floor]
     equal = [e for e in free if e.overlap and not e.different]
     if equal:
-        return max(equal, key=lambda e: (e.compared, e.overlap, e.attempt)).attempt
+        best = max(equal, key=lambda e: (e.compared, e.overlap, e.attempt))
+        return best.attempt, 0.99, f"{_steps(best.overlap)} with attempt {best.attempt} and equal values"
     other_log = [
         e for e in free if e.other_overlap and e.other_far <= 0.2 * e.other_overlap and not e.overlap
     ]
     if other_log:
-        return max(other_log, key=lambda e: (e.other_overlap - e.other_far, e.attempt)).attempt
+        best = max(other_log, key=lambda e: (e.other_overlap - e.other_far, e.attempt))
+        agree = f"{_steps(best.other_overlap)} with another log of attempt {best.attempt} that agrees"
+        return best.attempt, 0.9, agree
     if resumed_from is not None or not free:
-        return None
+        return None, 1.0 if not seen else 0.9, "it is the first file of the run" if not seen else ""
     latest = max(free, key=lambda e: e.attempt)
     apart = not latest.overlap and not latest.other_overlap
-    if apart and clock_goes_on(con, *local, run, latest.attempt):
-        return latest.attempt
-    return None
+    clocks = ("ts",) if batch.clock_from_stamps else ("elapsed_s", "ts")
+    if apart and clock_goes_on(con, *local, run, latest.attempt, clocks):
+        has_steps = "steps" in batch.tables or "metric_raw" in batch.tables
+        goes_on = f"its rows go on where attempt {latest.attempt} stands"
+        return latest.attempt, 0.8 if has_steps else 1.0, goes_on if has_steps else ""
+    return None, 0.9, ""
+
+
+def _steps(n: int) -> str:
+    return f"it shares {n} step{'s' if n > 1 else ''}"
 
 
 def _next_attempt(con: duckdb.DuckDBPyConnection, run: str, floor: int) -> int:
     return max(sql_number(con, "SELECT max(attempt) FROM attempt_sources WHERE run = ?", [run]), floor) + 1
 
 
-def _why_new(run: str, attempt: int, seen: list[Evidence], resumed_from: int | None) -> str:
+_ADVICE = "If it is another run, choose 'Belongs to another run' on its card."
+
+
+def _why_new(seen: list[Evidence], resumed_from: int | None) -> str:
     latest = max(seen, key=lambda e: e.attempt)
     if resumed_from is not None:
-        reason = f"it resumes from step {resumed_from}"
-    elif latest.different:
-        reason = f"{latest.different} of {latest.compared} overlapping steps have other values"
-    else:
-        reason = "its clock starts again"
-    advice = "If it is another run, undo this upload and name the run."
-    return f"Opened attempt {attempt} of run {run}: {reason}. {advice}"
+        return f"it resumes from step {resumed_from}"
+    if latest.different:
+        return f"{latest.different} of {latest.compared} overlapping steps have other values"
+    return "its clock starts again"
 
 
 def _resumed(batch: Batch, local: str) -> dict[int, int]:

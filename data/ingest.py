@@ -14,7 +14,7 @@ from data.errors import UserError
 from data.load import write
 from data.mappings import remember_mapping
 from data.readers.base import Choices, Progress, Source, no_progress
-from data.rebuild import rebuild, remove_example, undo_upload
+from data.rebuild import made_by_itself, rebuild, remove_example, undo_upload
 from data.receipt import Receipt
 from data.run_details import check_ids, choices_details, missing_for_cost
 from data.spool import ByteStream, spool
@@ -74,12 +74,13 @@ def ingest_source(
         kept = keep_original(store, source)
         try:
             with store.transaction() as con:
-                receipt = write(con, store.parts, upload, progress)
+                receipt = write(con, store.parts, upload, progress, ask=True)
         except BaseException:
             if kept:
                 store.original(source.sha256).unlink(missing_ok=True)
             raise
-        store.workspace.decide("upload", upload.payload(), upload_sha256=source.sha256, at=upload.at)
+        payload = {**upload.payload(), **made_by_itself(receipt)}
+        store.workspace.decide("upload", payload, upload_sha256=source.sha256, at=upload.at)
     remember_mapping(store.workspace, source, upload.choices)
     return receipt
 

@@ -10,12 +10,13 @@ from data import readers
 from data.errors import UnreadableFileError, UserError
 from data.gather import Failed, Unit, spooled, units, walk
 from data.ingest import check_choices, check_space, ingest_file, ingest_source
+from data.join import joins_a_run
 from data.readers import AmbiguousFormatError
-from data.readers.base import Choices, Progress, no_progress
+from data.readers.base import Choices, Progress, Source, no_progress
 from data.receipt import Receipt
 from data.spool import CHUNK_BYTES, ByteStream
 from data.store import Store
-from data.unpack import EMPTY, PassedOver, is_archive, unpack
+from data.unpack import EMPTY, PassedOver, is_archive, natural, unpack
 
 SHOWN = 5
 
@@ -47,7 +48,8 @@ def ingest_files(
 ) -> Intake:
     """Load a file, every readable file of an archive (zip, tar, gz, bz2, xz), or those of a folder.
 
-    Each file is an upload of its own, committed by itself and named by its path; a folder that a reader of
+    Logs come first, then files that may belong to one (GPU samples, jobs, sandbox calls). Each file is an
+    upload of its own, committed by itself and named by its path; a folder that a reader of
     run folders is sure of is one upload. Files loaded before are duplicates as ever. Raises UserError when
     the archive is refused, or when nothing of it could be read; what raises from `progress` stops the rest.
     """
@@ -68,12 +70,16 @@ def ingest_files(
         grouped = units(found.files, work, decided.format)
         intake = Intake(file_name, [], _worth_saying(found.passed_over, grouped), failed)
         unclear: list[UserError] = []
+        later: list[Later] = []
         for unit, watched in _watched(grouped, progress):
             try:
-                _take(store, unit, decided, work, watched, intake, unclear)
+                _take(store, unit, decided, work, watched, intake, unclear, later)
             except BaseException as error:
                 error.add_note(f"{len(intake.receipts)} files before {unit.name} were stored")
                 raise
+        for one in later:
+            _take_later(store, one, decided, intake)
+        intake.receipts.sort(key=lambda receipt: natural(receipt.file))
         return _judged(intake, unclear)
     finally:
         shutil.rmtree(work, ignore_errors=True)
@@ -109,15 +115,21 @@ def _take(
     progress: Progress,
     intake: Intake,
     unclear: list[UserError],
+    later: list["Later"],
 ) -> None:
     place = work / uuid4().hex
+    kept = False
     try:
         source = spooled(unit, place, progress)
         try:
-            readers.choose(source, choices)
+            reader = readers.choose(source, choices)
         except UnreadableFileError as error:
             unclear.append(error)
             intake.passed_over.append(PassedOver(unit.name, error.what[:1].lower() + error.what[1:]))
+            return
+        kept = joins_a_run(reader.format)
+        if kept:
+            later.append(Later(source, place, progress))
             return
         intake.receipts.append(ingest_source(store, source, choices, place, progress))
     except AmbiguousFormatError as error:
@@ -127,7 +139,29 @@ def _take(
     except UserError as error:
         intake.failed.append(Failed(unit.name, error))
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        if not kept:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class Later:
+    """A spooled file that may belong to a run of the logs beside it, which are loaded first."""
+
+    source: Source
+    place: Path
+    progress: Progress
+
+
+def _take_later(store: Store, one: Later, choices: Choices, intake: Intake) -> None:
+    try:
+        intake.receipts.append(ingest_source(store, one.source, choices, one.place, one.progress))
+    except UserError as error:
+        intake.failed.append(Failed(one.source.name, error))
+    except BaseException as error:
+        error.add_note(f"{len(intake.receipts)} files before {one.source.name} were stored")
+        raise
+    finally:
+        shutil.rmtree(one.place, ignore_errors=True)
 
 
 def _judged(intake: Intake, unclear: list[UserError]) -> Intake:

@@ -1,7 +1,7 @@
 """A batch into the database: names, rows, provenance, derived tables, receipt, in one transaction."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from data.gpu_claims import contradicted
 from data.gpu_platform import name_platforms
 from data.gpu_store import add_samples
 from data.identity import Identity, apply, identify
+from data.join import Join, name_run, propose, set_free
 from data.merge import Policy, merge
 from data.readers.base import Batch, Choices, Progress, no_progress
 from data.receipt import Receipt, describe
@@ -45,19 +46,37 @@ LAST_WINS = frozenset({"gpus", "scheduler_jobs"})
 
 
 def write(
-    con: duckdb.DuckDBPyConnection, parts: Path, upload: Upload, progress: Progress = no_progress
+    con: duckdb.DuckDBPyConnection,
+    parts: Path,
+    upload: Upload,
+    progress: Progress = no_progress,
+    *,
+    join: Join | None = None,
+    ask: bool = False,
 ) -> Receipt:
-    """Store an upload and return its receipt; UserError when the person's choices do not fit the file."""
+    """Store an upload and return its receipt; UserError when the person's choices do not fit the file.
+
+    `join` ties it to a run whatever its name says. `ask`: a file that names no run may be joined to the only
+    one that fits; the receipt's `joins` then say so (`by` is clock or folder).
+    """
     batch, choices = upload.batch, upload.choices
     batch.reconcile()
     _known_tables(batch)
     receipt = describe(upload.source, upload.sniff, batch, choices)
     seq = _next_seq(con)
     _fill_source(batch)
+    if join is None and ask:
+        join = propose(con, batch, upload.source.name, choices)
+    if join is not None:
+        choices = join.choices(choices)
+        if join.run is None:
+            set_free(batch, upload.source.name)
+        else:
+            name_run(batch, join.run)
     with incoming(con, batch):
-        identity = identify(con, batch, upload.source.name, choices)
+        identity = identify(con, batch, upload.source.name, choices, join)
     last_steps = _last_steps(batch)
-    apply(con, batch, identity, choices)
+    apply(con, batch, identity, choices, join)
     name_checkpoints(con, batch)
     untied = name_platforms(batch, load_catalogue())
     stamp = {"upload_id": receipt.upload_id, "seq": seq}
@@ -71,10 +90,12 @@ def write(
     _proposals(con, batch, receipt.upload_id)
     derive(con, runs)
     notes.extend(contradicted(_reader(con), runs).values())
+    notes.extend(_no_clock(con, identity, receipt.warnings))
     _set_aside(con, batch, receipt.upload_id)
     _links(con, batch, runs, receipt.upload_id)
     receipt = receipt.with_(
         runs=tuple(runs),
+        joins=tuple(identity.joins),
         rows_written={k: n for k, n in written.items() if n},
         warnings=(*receipt.warnings, *notes),
         missing_for_cost=tuple(asdict(m) for run in runs for m in missing(_reader(con), run)),
@@ -111,6 +132,26 @@ def _fill_source(batch: Batch) -> None:
         batch.tables["steps"] = steps.assign(source=batch.format)
     else:
         batch.tables["steps"] = steps.assign(source=steps["source"].fillna(batch.format))
+    if batch.clock_from_stamps and "elapsed_s" in steps:
+        batch.tables["steps"] = batch.tables["steps"].drop(columns=["elapsed_s"])
+
+
+def _no_clock(con: duckdb.DuckDBPyConnection, identity: Identity, said: Sequence[str]) -> list[str]:
+    """What the time of attempts misses that is a sum of step times; nothing where the reader has said it."""
+    if any("start-up" in text for text in said):
+        return []
+    found = []
+    for run, attempt in dict.fromkeys((identity.runs[r], n) for (r, _), n in identity.attempts.items()):
+        row = first(con, "SELECT elapsed_basis FROM attempts WHERE run = ? AND attempt = ?", [run, attempt])
+        if row and row[0] == "step_sum":
+            found.append(f"attempt {attempt} of {run}")
+    if not found:
+        return []
+    more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+    return [
+        f"No file has a clock of {', '.join(found[:3])}{more}: its time is the sum of step times, without "
+        "start-up, gaps between steps and restarts."
+    ]
 
 
 def _next_seq(con: duckdb.DuckDBPyConnection) -> int:
@@ -206,6 +247,14 @@ def _attempt_sources(
     if attempts.empty:
         return
     attempts = _joined(attempts, batch.tables.get("attempts"), ["run", "attempt"], columns("attempt_sources"))
+    if identity.resumed:
+        fresh = {
+            (identity.runs[run], identity.attempts[run, n]): s for (run, n), s in identity.resumed.items()
+        }
+        pairs = zip(attempts["run"], attempts["attempt"], strict=True)
+        inferred = pd.Series([fresh.get(pair) for pair in pairs], index=attempts.index, dtype="Int64")
+        told = attempts.get("resumed_from_step", inferred)
+        attempts = attempts.assign(resumed_from_step=told.astype("Int64").fillna(inferred))
     attempts["last_step"] = attempts["last_step"].astype("Int64")
     merge(con, "attempt_sources", attempts.assign(**stamp), "replace")
 

@@ -4,17 +4,22 @@ import json
 import logging
 import shutil
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import duckdb
 
 from data.derive import BY_DETAILS
 from data.errors import UserError
+from data.join import CLOCK, FOLDER, Join
 from data.load import TELEMETRY_END, write
 from data.readers.base import Progress, no_progress
+from data.receipt import Receipt
 from data.run_details import apply_details, set_applied
 from data.spool import spool
+from data.sql import number
 from data.store import Store, connect
 from data.tables import FILES_ONLY, columns, tables
 from data.upload import choices_from, read_upload
@@ -96,7 +101,13 @@ def catch_up(store: Store, *, fresh: bool) -> None:
     gone = [uid for sha, uid in loaded.items() if sha not in decided]
     absent = decided - set(loaded)
     details = [d for d in live if d.kind == "run_details" and d.id > applied]
-    if not (gone or absent or details):
+    moved = {
+        d.upload_sha256
+        for d in store.workspace.decisions()
+        if d.kind in ("join", "undo_join") and d.id > applied
+    }
+    rejoined = [uid for sha, uid in loaded.items() if sha in moved and sha in decided]
+    if not (gone or absent or details or rejoined):
         return
     _tell(store, ["The last session ended in the middle of a change; it was completed."])
     if gone:
@@ -107,8 +118,24 @@ def catch_up(store: Store, *, fresh: bool) -> None:
         _tell(store, _replay(store, con, todo, no_progress))
     finally:
         con.close()
+    if rejoined:
+        targets = [d.run for d in live if d.kind == "join" and d.id > applied]
+        replay_again(
+            store, [*rejoined, *uploads_of(store, targets)], store.workspace.last_decision_id(), no_progress
+        )
     with store.transaction() as con:
         set_applied(con, store.workspace.last_decision_id())
+
+
+def uploads_of(store: Store, runs: Sequence[str | None]) -> list[str]:
+    """Ids of the uploads that hold something of these runs."""
+    with store.view() as view:
+        rows = view.rows(
+            "SELECT DISTINCT upload_id FROM upload_links WHERE kind = 'run' AND name IN "
+            "(SELECT unnest(?::VARCHAR[]))",
+            [list(runs)],
+        )
+    return [str(upload) for (upload,) in rows]
 
 
 def _remember_unacknowledged(store: Store) -> None:
@@ -116,11 +143,12 @@ def _remember_unacknowledged(store: Store) -> None:
     every = {d.upload_sha256 for d in store.workspace.decisions() if d.kind == "upload"}
     with store.view() as view:
         rows = view.rows(
-            "SELECT sha256, name, choices, format, uploaded_at FROM uploads ORDER BY uploaded_at"
+            "SELECT sha256, name, choices, format, uploaded_at, receipt FROM uploads ORDER BY uploaded_at"
         )
-    for sha256, name, choices, kind, at in rows:
+    for sha256, name, choices, kind, at, receipt in rows:
         if sha256 not in every:
             payload = {"sha256": sha256, "name": name, "choices": json.loads(choices), "format": kind}
+            payload |= made_by_itself(Receipt.from_dict(json.loads(receipt)))
             live_decision = store.workspace.decide("upload", payload, upload_sha256=sha256, at=at)
             LOG.warning("upload %s was committed without its decision %s", name, live_decision.id)
 
@@ -165,10 +193,23 @@ def _check_originals(store: Store, upload_ids: Iterable[str]) -> None:
             )
 
 
-def _take_back(store: Store, upload_ids: Sequence[str], decision_id: int, progress: Progress) -> None:
+def replay_again(store: Store, upload_ids: Sequence[str], decision_id: int, progress: Progress) -> None:
+    """Read uploads, and those that share something with them, again under the decisions in force."""
+    component = _component(store, upload_ids)
+    _check_originals(store, component)
+    _take_back(store, list(component), decision_id, progress, gone=())
+
+
+def _take_back(
+    store: Store,
+    upload_ids: Sequence[str],
+    decision_id: int,
+    progress: Progress,
+    gone: Sequence[str] | None = None,
+) -> None:
     component = _component(store, upload_ids)
     hashes = _uploads(store, "true", [])
-    replayed = {hashes[u] for u in component - set(upload_ids)}
+    replayed = {hashes[u] for u in component - set(upload_ids if gone is None else gone)}
     with store.transaction() as con:
         runs = _delete(con, sorted(component))
         todo = [
@@ -225,8 +266,44 @@ def _apply(store: Store, con: duckdb.DuckDBPyConnection, decision: Decision) -> 
         _replay_upload(store, con, decision)
 
 
+def made_by_itself(receipt: Receipt) -> dict[str, Any]:
+    """What the decision to load a file remembers of a join that was made without asking."""
+    for joined in receipt.joins:
+        if joined["by"] in (CLOCK, FOLDER):
+            return {"join": dict(joined)}
+    return {}
+
+
+def join_in_force(
+    con: duckdb.DuckDBPyConnection, decision: Decision, live: Sequence[Decision]
+) -> Join | None:
+    """The join of an upload when it is replayed: a person's last word, else the one made by itself.
+
+    A run name given when the file was read again is a later word. A join made by itself holds while the logs
+    of its run that were loaded earlier are there.
+    """
+    said = [d for d in live if d.kind == "join" and d.upload_sha256 == decision.upload_sha256]
+    if said and (said[-1].id > decision.id or not (decision.payload.get("choices") or {}).get("run")):
+        return Join.of(said[-1].payload)
+    if "join" not in decision.payload:
+        return None
+    join = Join.of(decision.payload["join"])
+    earlier = [
+        d.upload_sha256 for d in live if d.kind == "upload" and d.id < decision.id and "join" not in d.payload
+    ]
+    logs = number(
+        con,
+        "SELECT count(*) FROM attempt_sources s JOIN uploads u USING (upload_id) "
+        "WHERE s.run = ? AND u.sha256 IN (SELECT unnest(?::VARCHAR[]))",
+        [join.run, earlier],
+    )
+    return join if logs else None
+
+
 def _replay_upload(store: Store, con: duckdb.DuckDBPyConnection, decision: Decision) -> None:
     work = store.spool / uuid4().hex
+    join = join_in_force(con, decision, store.workspace.decisions(live_only=True))
+    choices = choices_from(decision.payload)
     try:
         original = store.original(str(decision.upload_sha256))
         source = spool(original, str(decision.payload["name"]), work)
@@ -234,12 +311,12 @@ def _replay_upload(store: Store, con: duckdb.DuckDBPyConnection, decision: Decis
             raise UserError("The original has changed on disk", str(original), "Restore it from a backup.")
         upload = read_upload(
             source,
-            choices_from(decision.payload),
+            join.choices(choices) if join else choices,
             work,
             decision.at,
             known_format=decision.payload.get("format"),
         )
-        write(con, store.parts, upload)
+        write(con, store.parts, replace(upload, choices=choices), join=join)
     finally:
         shutil.rmtree(work, ignore_errors=True)
 

@@ -16,6 +16,7 @@ class Receipt:
     `timezone`: zone in which stamps were read, `timezone_assumed` when neither file nor person named it.
     `steps` holds first, last and count of the file's steps (None, None, 0 without any). `missing_for_cost`:
     what each run still lacks, with `run`, `field`, `text` and a `proposal` where the files allow one.
+    `joins`: the runs and attempts it belongs to (`run`, `attempt`, `by`, `confidence`, `why`).
     """
 
     upload_id: str
@@ -43,6 +44,7 @@ class Receipt:
     timezone_assumed: bool = False
     warnings: tuple[str, ...] = ()
     missing_for_cost: tuple[Mapping[str, Any], ...] = ()
+    joins: tuple[Mapping[str, Any], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form, the same for the page, the command line and the database."""
@@ -51,14 +53,14 @@ class Receipt:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Receipt":
         """Inverse of `to_dict`."""
-        return cls(**{**data, **{k: tuple(data[k]) for k in _LISTS}})
+        return cls(**{**data, **{k: tuple(data.get(k, ())) for k in _LISTS}})
 
     def with_(self, **changes: Any) -> "Receipt":
         """A copy with some fields changed."""
         return replace(self, **changes)
 
 
-_LISTS = ("set_aside", "runs", "unmapped", "warnings", "missing_for_cost")
+_LISTS = ("set_aside", "runs", "unmapped", "warnings", "missing_for_cost", "joins")
 
 
 def describe(source: Source, sniff: Sniff, batch: Batch, choices: Choices) -> Receipt:

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from data.errors import UserError
 
-Kind = Literal["upload", "undo_upload", "run_details", "remove_example"]
+Kind = Literal["upload", "undo_upload", "run_details", "remove_example", "join", "undo_join"]
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS decisions (
@@ -174,7 +174,7 @@ class Workspace:
         run: str | None = None,
         at: datetime | None = None,
     ) -> Decision:
-        """Append a decision. An undo marks the live upload decisions it takes back as undone."""
+        """Append a decision. An undo marks the live upload decisions, or the last join, it takes back."""
         if kind not in get_args(Kind):
             raise ValueError(f"unknown kind of decision: {kind}")
         stamp = at or utc_now()
@@ -189,6 +189,12 @@ class Workspace:
                 con.execute(
                     "UPDATE decisions SET undone_by = ? WHERE kind = 'upload' AND upload_sha256 = ? "
                     "AND undone_by IS NULL",
+                    (number, upload_sha256),
+                )
+            if kind == "undo_join":
+                con.execute(
+                    "UPDATE decisions SET undone_by = ? WHERE id = (SELECT max(id) FROM decisions "
+                    "WHERE kind = 'join' AND upload_sha256 = ? AND undone_by IS NULL)",
                     (number, upload_sha256),
                 )
             if kind == "remove_example":

@@ -13,6 +13,7 @@ from data.ingest_files import Intake, ingest_files
 from data.queries.originals import sha256_and_name
 from data.readers.base import Choices, Progress, no_progress
 from data.store import Store
+from reports import joining
 from reports.choices import choices_from
 from reports.freeze import FrozenReport, freeze, options, save
 from reports.html import render
@@ -151,6 +152,7 @@ def _title(question: str, arguments: Mapping[str, Any]) -> str:
 COMMANDS: dict[str, Command] = {
     "import": _import,
     "upload token": _upload_token,
+    "join": joining.command,
     "analyse": _analyse,
     "report": _report,
     "link create": _link_create,

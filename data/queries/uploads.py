@@ -8,8 +8,15 @@ import pandas as pd
 from data.view import View
 
 _LIST = """
-select upload_id, name, format, records, stored, quarantined, ignored, size_bytes, synthetic, uploaded_at
+select upload_id, name, format, records, stored, quarantined, ignored, size_bytes, synthetic, uploaded_at,
+       receipt->'joins' as joins
   from uploads order by uploaded_at desc, upload_id
+"""
+_FILES = """
+select u.upload_id, u.name, u.format, u.uploaded_at, u.size_bytes, u.receipt->'joins' as joins
+  from uploads u join (select distinct upload_id from upload_links where kind = 'run' and name = $run) l
+    using (upload_id)
+ order by u.uploaded_at, u.upload_id
 """
 _ONE = "select receipt, choices from uploads where upload_id = ?"
 _ASIDE = """
@@ -19,8 +26,20 @@ select line, column_name, reason, text from quarantine where upload_id = ?
 
 
 def listing(view: View) -> pd.DataFrame:
-    """One row an upload, newest first."""
-    return view.frame(_LIST)
+    """One row an upload, newest first; `joins`: list of {run, attempt, by, confidence, why}."""
+    return _joined(view.frame(_LIST))
+
+
+def files_of(view: View, run: str) -> pd.DataFrame:
+    """The uploads a run is made of, oldest first; `joins` are those to this run."""
+    frame = _joined(view.frame(_FILES, {"run": run}))
+    mine = [[j for j in joins if j["run"] == run] for joins in frame["joins"]]
+    return frame.assign(joins=mine)
+
+
+def _joined(frame: pd.DataFrame) -> pd.DataFrame:
+    lists = [json.loads(text) if isinstance(text, str) else [] for text in frame["joins"]]
+    return frame.assign(joins=pd.Series(lists, index=frame.index, dtype=object))
 
 
 def receipt_and_choices(view: View, upload_id: str) -> tuple[dict[str, Any], dict[str, Any]] | None:

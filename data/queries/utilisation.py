@@ -3,15 +3,18 @@
 import pandas as pd
 
 from data.queries.filters import PICKED, Filters
+from data.queries.gpu_pools import POOL_OF_GPU
 from data.queries.sums import total
 from data.view import View
 
 _GPUS = f"""
 with {PICKED},
+{POOL_OF_GPU},
 gpu as (
-  select g.gpu_id, coalesce(g.host, '') as host, coalesce(g.role, '') as role, coalesce(g.pool, '') as pool,
-         g.gpu_index, g.platform, g.model, g.run, g.attempt
-    from gpus g
+  select g.gpu_id, coalesce(g.host, '') as host,
+         coalesce(g.role, if(g.pool is null, o.role, null), '') as role,
+         coalesce(g.pool, o.pool, '') as pool, g.gpu_index, g.platform, g.model, g.run, g.attempt
+    from gpus g left join own_pool o using (gpu_id)
    where g.run in (select run from picked)
       or (g.run is null and len($runs::varchar[]) = 0
           and (len($platforms::varchar[]) = 0 or list_contains($platforms::varchar[], g.platform)))

@@ -91,6 +91,8 @@ class Batch:
     `proposals`: what the file lets us infer about run details, each with how it was inferred.
     `timezone`: zone in which its stamps were read; `timezone_assumed` when neither file nor person named it.
     `names_runs`: the run names stand in the file, even where one equals the name of the file.
+    `clock_from_stamps`: elapsed seconds are the stamps of the rows since the first one in the file, so they
+    begin again with every piece of a log that is sent in pieces.
     """
 
     format: str
@@ -108,6 +110,7 @@ class Batch:
     timezone_assumed: bool = False
     names_runs: bool = False
     warnings: list[str] = field(default_factory=list)
+    clock_from_stamps: bool = False
 
     def reconcile(self) -> None:
         """Raise RuntimeError unless every record is accounted for."""

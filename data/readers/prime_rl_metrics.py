@@ -6,6 +6,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 
+import pandas as pd
+
 from data.errors import UnreadableFileError
 from data.readers.base import PROCESS_MARK, Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
 from data.readers.flat import FlatFile, FlatRun, Row, make_batch
@@ -97,7 +99,33 @@ def prime_batch(file: FlatFile, runs: list[FlatRun], source: Source) -> Batch:
     raw = batch.tables.get("metric_raw")
     if raw is not None and pool == "orchestrator":
         batch.tables["metric_raw"] = raw.assign(x_name=raw["x_name"].replace({"step": "orchestrator step"}))
+    batch.clock_from_stamps = any(run.started_at is not None for run in runs)
+    if batch.clock_from_stamps:
+        _own_clocks(batch)
     return batch
+
+
+def _own_clocks(batch: Batch) -> None:
+    """Give each later attempt a clock of its own: it began one step before its first stamped row."""
+    attempts, steps = batch.tables["attempts"], batch.tables.get("steps")
+    if steps is None or len(attempts) < 2 or "ts" not in steps:
+        return
+    stamped = steps[steps["ts"].notna()].sort_values("ts", kind="stable")
+    spans = stamped.groupby(["run", "attempt"], as_index=False).agg(
+        first=("ts", "first"), last=("ts", "last"), lead=("step_s", "first")
+    )
+    lead = pd.to_timedelta(spans["lead"].fillna(0.0).clip(0.0, _LONGEST_LEAD_S), unit="s")
+    spans["began"] = spans["first"] - lead
+    found = (
+        attempts[["run", "attempt"]].merge(spans, on=["run", "attempt"], how="left").set_axis(attempts.index)
+    )
+    later = (attempts["attempt"] > attempts["attempt"].min()) & found["began"].notna()
+    took = (found["last"] - found["began"]).dt.total_seconds()
+    batch.tables["attempts"] = attempts.assign(
+        started_at=pd.to_datetime(attempts["started_at"]).where(~later, found["began"]),
+        elapsed_s=attempts["elapsed_s"].where(~later, took),
+    )
+    batch.facts["run_seconds"] = float(batch.tables["attempts"]["elapsed_s"].sum())
 
 
 def prime_run(run: str, rows: list[Row], pool: Pool | None, supervised: bool = False) -> FlatRun:

@@ -8,10 +8,13 @@ from pydantic import ValidationError
 
 from data.errors import UserError
 from data.queries import run_details as queries
+from data.queries import uploads
 from data.run_details import current_details, missing_for_cost, save_details
 from data.store import Store
+from pages.parts.join_form import short
 from pages.parts.notices import show_error
 from pages.parts.run_form import show_run_form
+from pages.parts.upload_actions import format_titles
 from pages.parts.words import ALGORITHMS, MODES
 
 EDITABLE = ["campaign", "llm", "algorithm", "mode", "team", "note"]
@@ -38,7 +41,28 @@ def show_details(store: Store) -> None:
     first = next((i for i, done in enumerate(frame["complete"]) if not done), 0)
     run = st.selectbox("Pools and details of", names, index=first, key="details_run")
     if run in names:
+        _made_of(store, run)
         show_run_form(store, run, key=f"tab_{run}")
+
+
+def _made_of(store: Store, run: str) -> None:
+    """List the files a run is put together from, each with its attempts and the reason."""
+    with store.view() as view:
+        files = uploads.files_of(view, run)
+    if files.empty:
+        return
+    titles = format_titles()
+    with st.expander(f"Made of {len(files):,} file{'s' if len(files) != 1 else ''}", icon=":material/link:"):
+        st.caption("Wrong? Open the upload under *Uploads* and choose *Belongs to another run…*")
+        shown = pd.DataFrame(
+            {
+                "File": files["name"],
+                "Format": [titles.get(f, f) for f in files["format"]],
+                "Attempts": [", ".join(str(j["attempt"]) for j in joins) for joins in files["joins"]],
+                "Joined because": [short(joins)[1] for joins in files["joins"]],
+            }
+        )
+        st.dataframe(shown, hide_index=True, key=f"made_of_{run}", alt="Files this run is made of")
 
 
 def _editor(frame: pd.DataFrame, models: dict[str, str]) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from data.mapping import FORMAT
 from data.queries import uploads as queries
 from data.receipt import Receipt
 from data.store import Store
+from pages.parts import join_form
 from pages.parts import upload_actions as actions
 from pages.parts.mapping import offer_mapping, remap, remap_button
 from pages.parts.words import md_escape
@@ -36,11 +37,13 @@ def show_card(store: Store, upload_id: str, *, key: str, closable: bool = False,
             st.info(md_escape(again))
         st.markdown(_books(receipt))
         _found(receipt)
+        join_form.show_joins(store, receipt, bool(choices.get("synthetic")))
         _checks(receipt)
         with st.container(horizontal=True):
             _aside(receipt, aside, key)
             _columns(receipt, key)
             _choices(store, receipt, choices, key)
+            join_form.show_form(store, receipt, key)
             if receipt.unmapped or receipt.format == FORMAT:
                 remap_button(key)
         picked = remap(store, receipt.file, store.original(receipt.sha256), key=key)

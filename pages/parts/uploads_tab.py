@@ -8,12 +8,19 @@ import streamlit as st
 from data.queries import uploads as queries
 from data.store import Store
 from pages.parts import upload_actions as actions
+from pages.parts.join_form import short
 from pages.parts.ledgertable import SYNTHETIC_COLOUR
 from pages.parts.tables import table_height
 from pages.parts.upload_card import show_card
 from pages.parts.words import md_escape
 
-COLUMNS = ["name", "uploaded_at", "format", "records", "stored", "quarantined", "ignored", "size_bytes"]
+COLUMNS = [
+    "name", "files", "run", "uploaded_at", "format", "records", "stored", "quarantined", "ignored", "size_bytes",
+    "why",
+]  # fmt: skip
+SUMMED = ["records", "stored", "quarantined", "ignored", "size_bytes"]
+FLOOD = 5
+"""So many uploads of one run, name and format (a job that pushes) become one line."""
 
 
 def show_uploads(store: Store) -> None:
@@ -23,8 +30,9 @@ def show_uploads(store: Store) -> None:
     if listing.empty:
         st.caption("Nothing has been loaded yet.")
     else:
-        _table(listing)
-        names = dict(zip(listing["upload_id"], listing["name"], strict=True))
+        rows = with_runs(listing)
+        _table(grouped(rows))
+        names = dict(zip(rows["upload_id"], labels(rows), strict=True))
         picked = st.selectbox(
             "Open an upload",
             list(names),
@@ -43,7 +51,10 @@ def _table(listing: pd.DataFrame) -> None:
     shown = listing.assign(
         format=[titles.get(f, f) for f in listing["format"]],
         synthetic=[["synthetic"] if made_up else [] for made_up in listing["synthetic"]],
-    )[[*COLUMNS, *(["synthetic"] if listing["synthetic"].any() else [])]]
+    )
+    flooded = bool((listing["files"] > 1).any())
+    wanted = [name for name in COLUMNS if name != "files" or flooded]
+    shown = shown[[*wanted, *(["synthetic"] if listing["synthetic"].any() else [])]]
     st.dataframe(
         shown,
         hide_index=True,
@@ -54,10 +65,45 @@ def _table(listing: pd.DataFrame) -> None:
     )
 
 
+def with_runs(listing: pd.DataFrame) -> pd.DataFrame:
+    """The listing with `run` (runs and their attempts) and `why` in words."""
+    words = [short(joins) for joins in listing["joins"]]
+    return listing.assign(run=[run for run, _ in words], why=[why for _, why in words])
+
+
+def grouped(rows: pd.DataFrame) -> pd.DataFrame:
+    """One line for many uploads of one run, name and format, with their number as `files`; newest first."""
+    heads = [", ".join(sorted({str(j["run"]) for j in joins})) for joins in rows["joins"]]
+    keyed = rows.assign(files=1, head=heads)
+    out: list[pd.DataFrame] = []
+    for _, group in keyed.groupby(["head", "name", "format", "synthetic"], sort=False):
+        if len(group) < FLOOD or not group["head"].iloc[0]:
+            out.append(group)
+            continue
+        sums = group[SUMMED].sum()
+        attempts = [joined for joins in group["joins"] for joined in joins]
+        once = {(j["run"], j["attempt"]): j for j in sorted(attempts, key=lambda j: (j["run"], j["attempt"]))}
+        one = group.head(1).assign(files=len(group), **sums)
+        out.append(one.assign(run=short(list(once.values()))[0], why=f"{len(group):,} uploads of one name"))
+    return pd.concat(out).sort_values("uploaded_at", ascending=False, kind="stable")
+
+
+def labels(rows: pd.DataFrame) -> list[str]:
+    """What an upload is called where it is picked: its name, with the time where several share one."""
+    often = rows["name"].duplicated(keep=False)
+    return [
+        f"{name} ({at:%d %b %H:%M:%S})" if several else str(name)
+        for name, at, several in zip(rows["name"], rows["uploaded_at"], often, strict=True)
+    ]
+
+
 def _column_config() -> dict[str, Any]:
     column, number = st.column_config, st.column_config.NumberColumn
     return {
         "name": column.TextColumn("File", width=210, pinned=True),
+        "files": number("Uploads", format="localized", width=66),
+        "run": column.TextColumn("Run · attempt", width=150),
+        "why": column.TextColumn("Joined because", width=320),
         "uploaded_at": column.DatetimeColumn("Loaded (UTC)", format="D MMM YYYY, HH:mm", width=125),
         "format": column.TextColumn("Format", width=185),
         "records": number("Records", format="localized", width=66),

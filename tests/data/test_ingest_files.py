@@ -195,14 +195,14 @@ def test_a_refused_archive_stores_nothing(store: Store, tmp_path: Path) -> None:
 
 def test_stopping_leaves_whole_files_only(store: Store, tmp_path: Path) -> None:
     def stop(stage: str, done: int, total: int | None) -> None:
-        if stage.startswith("file 3"):
+        if stage.startswith("file 4"):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt) as caught:
         ingest_files(store, lay(tmp_path / "runs", TREE), progress=stop)
-    assert caught.value.__notes__ == ["1 files before runs/exp1/metrics.jsonl were stored"]
+    assert caught.value.__notes__ == ["1 files before runs/exp2/logs/metrics.jsonl were stored"]
     with store.view() as view:
-        assert view.rows("SELECT name FROM uploads") == [("runs/exp1/gpu.csv",)]
+        assert view.rows("SELECT name FROM uploads") == [("runs/exp1/metrics.jsonl",)]
     assert left_behind(store) == []
 
 
