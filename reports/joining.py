@@ -2,13 +2,15 @@
 
 import argparse
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from data.errors import UserError
-from data.join import NEW_ATTEMPT
-from data.readers.base import Progress
-from data.rejoin import join_upload, undo_join
-from data.store import Store
+
+if TYPE_CHECKING:
+    from data.readers.base import Progress
+    from data.store import Store
+
+NEW_ATTEMPT = "new"
 
 
 def attempt_of(text: str) -> int | str:
@@ -51,8 +53,10 @@ def work(
     return 0
 
 
-def command(store: Store, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+def command(store: "Store", arguments: Mapping[str, Any], progress: "Progress") -> dict[str, Any]:
     """Join an upload, or take a join back; returns its receipt."""
+    from data.rejoin import join_upload, undo_join
+
     upload = str(arguments["upload"])
     if arguments.get("undo"):
         if arguments.get("attempt") is not None:

@@ -34,7 +34,7 @@ def files_of(view: View, run: str) -> pd.DataFrame:
     """The uploads a run is made of, oldest first; `joins` are those to this run."""
     frame = _joined(view.frame(_FILES, {"run": run}))
     mine = [[j for j in joins if j["run"] == run] for joins in frame["joins"]]
-    return frame.assign(joins=mine)
+    return frame.assign(joins=pd.Series(mine, index=frame.index, dtype=object))
 
 
 def _joined(frame: pd.DataFrame) -> pd.DataFrame:

@@ -15,8 +15,8 @@ from pages.parts.upload_card import show_card
 from pages.parts.words import md_escape
 
 COLUMNS = [
-    "name", "files", "run", "uploaded_at", "format", "records", "stored", "quarantined", "ignored", "size_bytes",
-    "why",
+    "name", "files", "run", "uploaded_at", "format", "records", "stored", "quarantined", "ignored",
+    "size_bytes", "why",
 ]  # fmt: skip
 SUMMED = ["records", "stored", "quarantined", "ignored", "size_bytes"]
 FLOOD = 5
