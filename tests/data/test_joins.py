@@ -1,4 +1,4 @@
-"""One run from several files: joined by itself where one run fits, else by hand; a rebuild changes nothing."""
+"""One run from several files: joined by itself where one run fits, else by hand; a rebuild keeps it."""
 
 import io
 import json
@@ -88,9 +88,8 @@ def test_a_gpu_log_inside_the_clock_of_one_run_joins_it_and_says_why(store: Stor
     assert "lies inside that of attempt 1" in joined["why"] and "taken as UTC" in joined["why"]
     assert tied(store) == {("nightly", 1)}
     with store.view() as view:
-        assert {(row.pool, row.role) for row in per_gpu(view, Filters(("nightly",)), "gpu_util_frac").itertuples()} == {
-            ("all", "colocated")
-        }
+        pools = per_gpu(view, Filters(("nightly",)), "gpu_util_frac")
+        assert set(zip(pools["pool"], pools["role"], strict=True)) == {("all", "colocated")}
         made_of = files_of(view, "nightly")
     assert list(made_of["name"]) == ["metrics.jsonl", "gpu.csv"]
     before = ledger(store)
