@@ -98,15 +98,16 @@ def apply(
     for table, frame in batch.tables.items():
         if table == "gpus" and choices.run:
             batch.tables[table] = frame.assign(run=choices.run)
-            if join is not None and isinstance(join.attempt, int):
-                batch.tables[table] = batch.tables[table].assign(attempt=join.attempt)
+            if join is not None and join.attempt is not None:
+                attempt = max(identity.attempts.values())
+                batch.tables[table] = batch.tables[table].assign(attempt=attempt)
         elif "run" in frame:
             batch.tables[table] = _renamed(frame, identity)
             if "resumed_from_attempt" in frame:
                 parents = _attempt_numbers(frame, "resumed_from_attempt", identity)
                 batch.tables[table] = batch.tables[table].assign(resumed_from_attempt=parents)
     told = identity.explicit or (join is not None and join.attempt is not None)
-    if not told and "steps" not in batch.tables and "metric_raw" not in batch.tables:
+    if not told and not _has_steps(batch):
         for table in BY_STEP & set(batch.tables):
             batch.tables[table] = _attempt_by_step(con, batch.tables[table])
     batch.proposals = [
@@ -171,10 +172,15 @@ def _attempts(
                 found.notes.append(f"Opened attempt {chosen} of run {run}: {reason}. {_ADVICE}")
                 _resume(con, found, (local, number), resumed.get(number))
         found.attempts[(local, number)] = floor = chosen
-        _joined(found, run, chosen, why, sure, reason)
+        whole_run = join is not None and join.attempt is None and not _has_steps(batch)
+        _joined(found, run, None if whole_run else chosen, why, sure, reason)
 
 
-def _joined(found: Identity, run: str, attempt: int, why: Why, sure: float, reason: str) -> None:
+def _has_steps(batch: Batch) -> bool:
+    return "steps" in batch.tables or "metric_raw" in batch.tables
+
+
+def _joined(found: Identity, run: str, attempt: int | None, why: Why, sure: float, reason: str) -> None:
     by, named, sentence = why
     joined = {
         "run": run,
@@ -231,7 +237,7 @@ def _choose(
     apart = not latest.overlap and not latest.other_overlap
     clocks = ("ts",) if batch.clock_from_stamps else ("elapsed_s", "ts")
     if apart and clock_goes_on(con, *local, run, latest.attempt, clocks):
-        has_steps = "steps" in batch.tables or "metric_raw" in batch.tables
+        has_steps = _has_steps(batch)
         goes_on = f"its rows go on where attempt {latest.attempt} stands"
         return latest.attempt, 0.8 if has_steps else 1.0, goes_on if has_steps else ""
     return None, 0.9, ""

@@ -87,7 +87,8 @@ def print_receipt(receipt: Mapping[str, Any]) -> None:
         span = f"; {steps['count']} steps, {steps['first']} to {steps['last']}" if steps["count"] else ""
         print(f"  runs: {', '.join(receipt['runs'])}{span}")
     for joined in receipt.get("joins", [])[:SHOWN_LINES]:
-        print(f"  joined to run {joined['run']}, attempt {joined['attempt']}, because {joined['why']}")
+        attempt = "" if joined["attempt"] is None else f", attempt {joined['attempt']}"
+        print(f"  joined to run {joined['run']}{attempt}, because {joined['why']}")
     for text in receipt["warnings"]:
         print(f"  ! {text}")
     for missing in receipt["missing_for_cost"]:

@@ -58,7 +58,9 @@ def _made_of(store: Store, run: str) -> None:
             {
                 "File": files["name"],
                 "Format": [titles.get(f, f) for f in files["format"]],
-                "Attempts": [", ".join(str(j["attempt"]) for j in joins) for joins in files["joins"]],
+                "Attempts": [
+                    ", ".join(str(j["attempt"] or "all") for j in joins) for joins in files["joins"]
+                ],
                 "Joined because": [short(joins)[1] for joins in files["joins"]],
             }
         )

@@ -22,8 +22,9 @@ SHOWN = 4
 def sentence(joined: Mapping[str, Any]) -> str:
     """One join in words, with markdown."""
     sure = f"{100 * float(joined['confidence']):.0f} % sure"
+    attempt = "" if joined["attempt"] is None else f", attempt {joined['attempt']}"
     return (
-        f"Joined to run **{md_escape(str(joined['run']))}**, attempt {joined['attempt']}, because "
+        f"Joined to run **{md_escape(str(joined['run']))}**{attempt}, because "
         f"{md_escape(str(joined['why']))} :gray[({sure})]"
     )
 
@@ -32,8 +33,10 @@ def short(joins: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
     """Runs with attempts, and the reasons, as plain text for a table."""
     runs: dict[str, list[str]] = {}
     for joined in joins:
-        runs.setdefault(str(joined["run"]), []).append(str(joined["attempt"]))
-    named = [f"{run} · {', '.join(attempts[:6])}" for run, attempts in runs.items()]
+        attempts = runs.setdefault(str(joined["run"]), [])
+        if joined["attempt"] is not None:
+            attempts.append(str(joined["attempt"]))
+    named = [" · ".join(filter(None, (run, ", ".join(tries[:6])))) for run, tries in runs.items()]
     more = f" and {len(named) - 3} more" if len(named) > 3 else ""
     why = "; ".join(dict.fromkeys(str(joined["why"]) for joined in joins))
     return ", ".join(named[:3]) + more, why

@@ -15,8 +15,8 @@ from pages.parts.upload_card import show_card
 from pages.parts.words import md_escape
 
 COLUMNS = [
-    "name", "files", "run", "uploaded_at", "format", "records", "stored", "quarantined", "ignored",
-    "size_bytes", "why",
+    "name", "files", "run", "why", "uploaded_at", "format", "records", "stored", "quarantined", "ignored",
+    "size_bytes",
 ]  # fmt: skip
 SUMMED = ["records", "stored", "quarantined", "ignored", "size_bytes"]
 FLOOD = 5
@@ -82,7 +82,9 @@ def grouped(rows: pd.DataFrame) -> pd.DataFrame:
             continue
         sums = group[SUMMED].sum()
         attempts = [joined for joins in group["joins"] for joined in joins]
-        once = {(j["run"], j["attempt"]): j for j in sorted(attempts, key=lambda j: (j["run"], j["attempt"]))}
+        once = {
+            (j["run"], j["attempt"]): j for j in sorted(attempts, key=lambda j: (j["run"], j["attempt"] or 0))
+        }
         one = group.head(1).assign(files=len(group), **sums)
         out.append(one.assign(run=short(list(once.values()))[0], why=f"{len(group):,} uploads of one name"))
     return pd.concat(out).sort_values("uploaded_at", ascending=False, kind="stable")
@@ -103,7 +105,7 @@ def _column_config() -> dict[str, Any]:
         "name": column.TextColumn("File", width=210, pinned=True),
         "files": number("Uploads", format="localized", width=66),
         "run": column.TextColumn("Run · attempt", width=150),
-        "why": column.TextColumn("Joined because", width=320),
+        "why": column.TextColumn("Joined because", width=210),
         "uploaded_at": column.DatetimeColumn("Loaded (UTC)", format="D MMM YYYY, HH:mm", width=125),
         "format": column.TextColumn("Format", width=185),
         "records": number("Records", format="localized", width=66),
