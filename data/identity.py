@@ -182,7 +182,7 @@ def _has_steps(batch: Batch) -> bool:
 
 def _joined(found: Identity, run: str, attempt: int | None, why: Why, sure: float, reason: str) -> None:
     by, named, sentence = why
-    joined = {
+    joined: dict[str, object] = {
         "run": run,
         "attempt": attempt,
         "by": by,
