@@ -83,7 +83,9 @@ def node_columns(names: list[str]) -> Mapping[str, GpuIdentity] | None:
 
 
 def _looks(match: re.Match[str]) -> bool:
-    return any(letter.isdigit() for letter in match["host"])
+    """Whether it is a node: `gpu0_mem` is a measure of a GPU."""
+    host = match["host"]
+    return any(letter.isdigit() for letter in host) and not re.match(r"gpu_?\d+_[a-z_]+$", host, re.I)
 
 
 def node_series(name: str, node: GpuIdentity | None, measured: Metric | None) -> Series:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import islice, pairwise
 from statistics import median
@@ -135,3 +135,14 @@ def time_facts(batch: Batch, found: WideRows, choices: Choices) -> None:
     }
     if not batch.timezone_assumed:
         batch.facts["time_first_epoch_s"] = stamps[0] / 1e6
+
+
+def drop_absent(table: LongTable) -> None:
+    """Set aside the GPU columns that never hold a number on a machine: it has no such GPU."""
+    table.flush()
+    there = {row[0] for row in table.con.execute(
+        "select distinct series from long where raw is not null or text is not null"
+    ).fetchall()}  # fmt: skip
+    for i, one in enumerate(table.series):
+        if i not in there:
+            table.series[i] = replace(one, gpu=None, aside="no such GPU")

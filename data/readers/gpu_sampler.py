@@ -7,7 +7,7 @@ from data.csvio import CsvLayout, read_layout
 from data.errors import UnreadableFileError
 from data.gpu_rollup import MEASURES
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
-from data.readers.gpu_sampler_wide import own_gpu, read_wide
+from data.readers.gpu_sampler_wide import Places, own_gpu, read_wide
 from data.readers.gpu_table import Column, Table, chosen, named, read_table
 from data.values import unit_of_header
 
@@ -64,7 +64,9 @@ class GpuSamplerReader:
         wide = wide_columns(layout)
         found = [one.target for one in columns.values() if one.target in _MEASURED]
         has_time = any(one.target == "ts" for one in columns.values())
-        about_gpus = any(set(normal(name).split("_")) & {"gpu", "vram"} for name in layout.header)
+        about_gpus = bool(wide) or any(
+            set(normal(name).split("_")) & {"gpu", "vram"} for name in layout.header
+        )
         if not found or not has_time or not about_gpus:
             return Sniff(0.0, "no time with GPU measures that name their units")
         why = f"a time, and {len(found)} GPU measures that name their units"
@@ -91,20 +93,19 @@ class GpuSamplerReader:
         columns = chosen(layout, columns_of(layout), choices)
         time_at = next((i for i, one in columns.items() if one.target == "ts"), None)
         wide = {i: one for i, one in wide_columns(layout).items() if columns.get(i) is not None}
+        notes = _unit_notes(layout, columns)
         if wide and time_at is not None:
-            return read_wide(self.format, source, layout, time_at, wide, choices, scratch, progress)
+            host_at = next((i for i, one in columns.items() if one.target == "host"), None)
+            places = Places(time_at, host_at, wide)
+            batch = read_wide(self.format, source, layout, places, choices, scratch, progress)
+            batch.warnings += notes
+            return batch
         if not any(one.target in MEASURES for one in columns.values()):
             raise UnreadableFileError(
                 "No column is a GPU measure with its unit",
                 f"{source.name}, line {layout.header_line}",
                 "Name the columns like gpu_utilization_pct, gpu_memory_used_mb and power_w.",
             )
-        unsure = [
-            name for i, name in enumerate(layout.header) if i not in columns and _unitless(tokens_of(name))
-        ]
-        notes = [
-            f"The column '{name}' names no unit (percent or ratio?), so it was not read." for name in unsure
-        ]
         time = next((layout.header[i] for i, one in columns.items() if one.target == "ts"), "")
         zone = "UTC" if normal(time) in UTC_TIMES else None
         table = Table(self.format, layout, columns, warnings=notes)
@@ -133,6 +134,16 @@ def tokens_of(name: str) -> tuple[set[str], str | None]:
 def _unitless(found: tuple[set[str], str | None]) -> bool:
     words, unit = found
     return unit is None and "gpu" in words and bool(words & _UTIL) and not words & (_NOT_A_GPU | _MEMORY)
+
+
+def _unit_notes(layout: CsvLayout, columns: dict[int, Column]) -> list[str]:
+    """What to say of utilisation columns without a unit."""
+    notes = []
+    for i, name in enumerate(layout.header):
+        own = own_gpu(name)
+        if i not in columns and _unitless(tokens_of(f"gpu_{own[1]}" if own else name)):
+            notes.append(f"The column '{name}' names no unit (percent or ratio?), so it was not read.")
+    return notes
 
 
 def measure_of(name: str) -> Column | None:
@@ -229,12 +240,17 @@ def _plain_utilization(layout: CsvLayout) -> dict[int, Column]:
 
 
 def wide_columns(layout: CsvLayout) -> dict[int, tuple[str, Column]]:
-    """Measures whose columns name their GPU, where there is no column that says whose row it is."""
-    if any(IDENTITY.get(normal(name)) in ("index", "uuid", "bus", "host") for name in layout.header):
+    """Measures whose columns name their GPU, where there is no column that says which GPU's row it is."""
+    if any(IDENTITY.get(normal(name)) in ("index", "uuid", "bus") for name in layout.header):
         return {}
     named_gpus = ((i, own_gpu(name)) for i, name in enumerate(layout.header))
-    found = {i: (gpu[0], measure_of(f"gpu_{gpu[1]}")) for i, gpu in named_gpus if gpu is not None}
+    found = {i: (gpu[0], _measure_of_gpu(gpu[1])) for i, gpu in named_gpus if gpu is not None}
     return {i: (index, column) for i, (index, column) in found.items() if column is not None}
+
+
+def _measure_of_gpu(name: str) -> Column | None:
+    """What `util_pct` behind `gpu0_` is; watts alone are the GPU's power."""
+    return measure_of(f"gpu_{'power_w' if normal(name) in ('w', 'watts') else name}")
 
 
 READERS = (GpuSamplerReader(),)

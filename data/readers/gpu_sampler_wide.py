@@ -1,10 +1,11 @@
 """A sampler's table with columns for each GPU (`gpu0_util_pct`, `power_w_gpu1`), one row a tick."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from data.csvio import CsvLayout
+from data.csvio import CsvLayout, CsvRow
 from data.gpu_long import LongTable, Series
 from data.gpu_long_build import build_rows
 from data.gpu_metrics import Metric
@@ -12,7 +13,8 @@ from data.gpu_rollup import MEASURES, connect
 from data.readers.base import Batch, Choices, Progress, Source
 from data.readers.gpu_csv import GpuIdentity
 from data.readers.gpu_table import NAMELESS, Column
-from data.wide import load_wide, wide_batch
+from data.values import is_missing
+from data.wide import drop_absent, load_wide, time_facts, wide_batch
 
 _BEFORE = re.compile(r"^gpu[_ .-]?(\d{1,3})[_ .-]+(.+)$", re.IGNORECASE)
 _BEHIND = re.compile(r"^(.+?)[_ .-]+gpu[_ .-]?(\d{1,3})$", re.IGNORECASE)
@@ -27,38 +29,79 @@ def own_gpu(name: str) -> tuple[str, str] | None:
     return None
 
 
+@dataclass(frozen=True)
+class Places:
+    """Columns of the stamps and the host (None: one host), and place -> (number of the GPU, measure)."""
+
+    time: int
+    host: int | None
+    gpus: Mapping[int, tuple[str, Column]]
+
+
+class _Hosts:
+    """Series of each host's GPU columns."""
+
+    def __init__(self, table: LongTable, places: Places, layout: CsvLayout) -> None:
+        self.found: dict[str | None, list[int | None]] = {}
+        self._table, self._places, self._header = table, places, layout.header
+
+    def of_row(self, row: CsvRow) -> Sequence[int | None]:
+        """Numbers of the series of a row's cells."""
+        at = self._places.host
+        cell = row.cells[at].strip() if at is not None and at < len(row.cells) else ""
+        host = None if is_missing(cell) else cell
+        if host not in self.found:
+            self.found[host] = [self._series(host, i) for i in range(len(self._header))]
+        return self.found[host]
+
+    def _series(self, host: str | None, i: int) -> int | None:
+        index, column = self._places.gpus.get(i, ("", None))
+        if column is None or column.target not in MEASURES:
+            return None
+        name = self._header[i]
+        gpu = GpuIdentity(0, 0, host=host, index=index)
+        metric = Metric(column.target, column.unit or "")
+        shown = f"{host}:{name}" if host else name
+        return self._table.add_series(Series(shown, metric, gpu, column=name))
+
+
 def read_wide(
     format: str,
     source: Source,
     layout: CsvLayout,
-    time: int,
-    gpus: Mapping[int, tuple[str, Column]],
+    places: Places,
     choices: Choices,
     scratch: Path,
     progress: Progress,
 ) -> Batch:
-    """Read all cells. `time`: place of the stamps; `gpus`: place -> (number of the GPU, measure)."""
+    """Read all cells."""
     con = connect(scratch)
     try:
         table = LongTable(con)
-        numbers: list[int | None] = [None] * len(layout.header)
-        for i, (index, column) in gpus.items():
-            if column.target in MEASURES:
-                metric = Metric(column.target, column.unit or "")
-                gpu = GpuIdentity(0, 0, index=index)
-                numbers[i] = table.add_series(Series(layout.header[i], metric, gpu))
-        found = load_wide(source, layout, table, time, lambda _: numbers, progress)
+        hosts = _Hosts(table, places, layout)
+        found = load_wide(source, layout, table, places.time, hosts.of_row, progress)
         batch = wide_batch(format, source, layout, found)
-        build_rows(table, batch, source, choices, scratch)
+        if places.host is not None:
+            drop_absent(table)
+        if not build_rows(table, batch, source, choices, scratch):
+            time_facts(batch, found, choices)
     finally:
         con.close()
-    batch.facts["gpus"] = len({index for index, _ in gpus.values()})
-    batch.mapped = {layout.header[time]: "gpu_samples.ts"}
+    named = [host for host in hosts.found if host]
+    gpus = {(one.gpu.host, one.gpu.index) for one in table.series if one.gpu is not None}
+    batch.facts["gpus"] = len(gpus) or None
+    if named:
+        batch.facts["hosts"] = len(named)
+    batch.mapped = {layout.header[places.time]: "gpu_samples.ts"}
+    if places.host is not None:
+        batch.mapped[layout.header[places.host]] = "gpus.host"
     batch.mapped |= {
-        layout.header[i]: f"gpu_samples.{gpus[i][1].target}" for i, n in enumerate(numbers) if n is not None
+        layout.header[i]: f"gpu_samples.{one.target}"
+        for i, (_, one) in places.gpus.items()
+        if one.target in MEASURES
     }
     batch.unmapped = [name for name in layout.header if name and name not in batch.mapped]
-    if not choices.host:
+    if not choices.host and not named:
         batch.warnings.append(NAMELESS)
     batch.reconcile()
     return batch

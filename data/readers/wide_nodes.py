@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progre
 from data.readers.gpu_csv import GpuIdentity
 from data.timezones import Stamp, parse_stamp
 from data.values import is_missing
-from data.wide import decimal_mark, load_wide, time_facts, wide_batch
+from data.wide import decimal_mark, drop_absent, load_wide, time_facts, wide_batch
 
 GUESSED = "the measure is named only by the file name: confirm it"
 _TIMES = ("time", "timestamp")
@@ -190,7 +189,7 @@ class MachineUtilReader:
         machines = _Machines(table, machine, gpus, layout.header)
         found = load_wide(source, layout, table, time, machines.of_row, progress, parse_zoned)
         batch = wide_batch(self.format, source, layout, found)
-        machines.drop_absent()
+        drop_absent(table)
         if not build_rows(table, batch, source, choices, scratch):
             time_facts(batch, found, choices)
         batch.facts["hosts"] = len(machines.names) or None
@@ -227,16 +226,6 @@ class _Machines:
         gpu = GpuIdentity(0, 0, host=host, index=index)
         name = self._header[column]
         return self._table.add_series(Series(f"{host}:{index}", Metric("gpu_util", "%"), gpu, column=name))
-
-    def drop_absent(self) -> None:
-        """Set aside the GPU columns that never hold a number on a machine."""
-        self._table.flush()
-        there = {row[0] for row in self._table.con.execute(
-            "select distinct series from long where raw is not null or text is not null"
-        ).fetchall()}  # fmt: skip
-        for i, one in enumerate(self._table.series):
-            if i not in there:
-                self._table.series[i] = replace(one, gpu=None, aside="no such GPU")
 
 
 def parse_zoned(text: str | None) -> Stamp | None:

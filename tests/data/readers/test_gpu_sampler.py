@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.errors import UnreadableFileError
+from data.gpu_legend import node_columns
 from data.readers.gpu_sampler import GpuSamplerReader, measure_of
 from tests.data.readers.gpu_files import check_real, read, real_files, samples, sureness
 
@@ -159,3 +160,34 @@ def test_utilization_of_a_row_that_names_its_gpu(tmp_path: Path) -> None:
     )
     facts = read(READER, text, tmp_path).facts
     assert (facts["util_mean_by_row[gpu_util]"], facts["gpus"]) == (0.7, 2)
+
+
+HOSTS = (
+    "timestamp,hostname,uptime_s,gpu0_w,gpu0_util_pct,gpu1_w,gpu1_util_pct\n"
+    "2026-03-01T10:00:00Z,n7,1000,100,50,200,80\n"
+    "2026-03-01T10:00:00Z,n8,2000,300,10,,\n"
+    "2026-03-01T10:00:10Z,n7,1010,120,60,220,90\n"
+)
+
+
+def test_columns_of_numbered_gpus_on_several_hosts(tmp_path: Path) -> None:
+    batch = read(READER, HOSTS, tmp_path)
+    facts = batch.facts
+    assert sureness(READER, HOSTS, tmp_path / "s") >= 0.9
+    assert (batch.stored, facts["hosts"], facts["missing_cells"]) == (3, 2, 2)
+    assert facts["power_mean_w_by_row"] == pytest.approx((100 + 200 + 300 + 120 + 220) / 5)
+    assert facts["util_mean_by_row[gpu_util]"] == pytest.approx((0.5 + 0.8 + 0.1 + 0.6 + 0.9) / 5)
+    assert {"n7:0", "n7:1", "n8:0"} <= set(samples(batch)["gpu_id"])
+    assert batch.warnings == []
+    assert facts["gpus"] == 3
+
+
+def test_measures_of_numbered_gpus_are_no_nodes() -> None:
+    assert node_columns(["gpu0_w", "gpu0_mib", "gpu1_w", "gpu1_mib"]) is None
+    assert node_columns(["gpu01", "gpu02-3"]) is not None
+
+
+def test_use_of_a_numbered_gpu_without_a_unit_is_told(tmp_path: Path) -> None:
+    batch = read(READER, "ts,gpu0_w,gpu0_util\n1772359200,100,50\n1772359210,120,60\n", tmp_path, host="n1")
+    assert (batch.facts["power_mean_w_by_row"], batch.facts.get("util_mean_by_row[gpu_util]")) == (110, None)
+    assert [note for note in batch.warnings if "'gpu0_util' names no unit" in note]
