@@ -7,9 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from data.csvio import TEXT_LIMIT
+from data.gpu_ordered import Spacing, space, write_part
 from data.gpu_rollup import MEASURES, hold, time_facts
 from data.readers.base import Batch, Choices, SetAside, Source
 from data.readers.gpu_csv import GpuIdentity, GpuRows
@@ -66,17 +69,42 @@ def build(
         "where stamp is not null and gpu in (select gpu from names))"
     )
     _odd_wholes(file, batch)
-    measures = list(file.measures)
-    duplicates = hold(con, relation, measures, "gpu")
+    spacing = _in_order(file, ids, stamp)
+    duplicates = 0 if spacing else hold(con, relation, list(file.measures), "gpu")
     mig = _one(file, f"select count(*) from identified where stamp is not null and gpu {_within(instances)}")
-    con.execute("drop view identified; drop table raw")
-    batch.stored = _one(file, "select count(*) from spaced")
+    rows.release()
+    batch.stored = usable if spacing else _one(file, "select count(*) from spaced")
     nameless = usable - duplicates - batch.stored - mig
     for reason, n in (("duplicate sample", duplicates), (MIG_ROWS, mig), ("row names no GPU", nameless)):
         if n:
             batch.ignored[reason] += n
-    _tables(file, batch, ids, choices, scratch)
-    _time_facts(file, batch, choices)
+    if batch.stored:
+        batch.gpu_parts.append(scratch / f"gpu_samples{len(batch.gpu_parts) or ''}.parquet")
+        _write(file, batch.gpu_parts[-1], ids, spacing is not None)
+        batch.tables["gpus"] = _gpus_table(file, ids, choices)
+    _time_facts(file, batch, choices, spacing)
+
+
+def _in_order(file: GpuFile, ids: Mapping[int, str], stamp: str) -> Spacing | None:
+    """Make `held` straight from the columns of a clean file; None when only `hold` can."""
+    rows, con = file.rows, file.rows.con
+    if rows.clean is None or set(ids) != {one.gpu for one in rows.gpus}:
+        return None
+    table = rows.clean
+    ts = table["stamp"] if stamp == "stamp" else con.sql(f"select {stamp} from clean").to_arrow_table()[0]
+    spacing = space(table["gpu"].to_numpy(), ts.to_numpy().view(np.int64))
+    if spacing is None:
+        return None
+    table = table.drop_columns("stamp").append_column("ts", ts)
+    rows.clean = table.append_column("held_us", pa.array(spacing.held_us))
+    con.register("ordered", rows.clean)
+    values = "".join(
+        f", {rows.rules[i].scaled_sql(f'n{i}::double')} as {m}" for m, i in file.measures.items()
+    )
+    con.execute(
+        f"create view held as select gpu::integer as gpu, ts, held_us / 1e6 as dt_s{values} from ordered"
+    )
+    return spacing
 
 
 def _gpu_ids(gpus: Sequence[GpuIdentity], source: Source, choices: Choices) -> dict[int, str]:
@@ -169,11 +197,12 @@ def _utc(file: GpuFile, batch: Batch, choices: Choices) -> str:
     return found.sql("stamp")
 
 
-def _tables(file: GpuFile, batch: Batch, ids: Mapping[int, str], choices: Choices, scratch: Path) -> None:
-    con, measures = file.rows.con, list(file.measures)
-    if not batch.stored:
+def _write(file: GpuFile, part: Path, ids: Mapping[int, str], in_order: bool) -> None:
+    con, measures = file.rows.con, file.measures
+    if in_order:
+        chosen = {name: (f"n{i}", file.rows.rules[i]) for name, i in measures.items()}
+        write_part(part, file.rows.clean, [ids[gpu] for gpu in range(len(ids))], chosen)
         return
-    part = scratch / f"gpu_samples{len(batch.gpu_parts) or ''}.parquet"
     columns = ", ".join(m if m in measures else f"null::double as {m}" for m in MEASURES)
     con.execute(
         f"copy (select names.gpu_id, ts, dt_s, {columns} from held join names using (gpu)) to "
@@ -181,8 +210,6 @@ def _tables(file: GpuFile, batch: Batch, ids: Mapping[int, str], choices: Choice
         + str(part).replace("'", "''")
         + "' (format parquet)"
     )
-    batch.gpu_parts.append(part)
-    batch.tables["gpus"] = _gpus_table(file, ids, choices)
 
 
 def _gpus_table(file: GpuFile, ids: Mapping[int, str], choices: Choices) -> pd.DataFrame:
@@ -221,9 +248,11 @@ def _odd_wholes(file: GpuFile, batch: Batch) -> None:
                 )
 
 
-def _time_facts(file: GpuFile, batch: Batch, choices: Choices) -> None:
+def _time_facts(file: GpuFile, batch: Batch, choices: Choices, spacing: Spacing | None) -> None:
     con, facts = file.rows.con, batch.facts
-    found = time_facts(con, list(file.measures))
+    found = time_facts(con, list(file.measures), has_gaps=spacing is None)
+    if spacing is not None:
+        found |= {name: getattr(spacing, name) for name in ("gap_max_s", "gap_median_s", "gap_s")}
     first, last, total = found["first"], found["last"], found["gap_s"]
     if isinstance(first, datetime) and isinstance(last, datetime):
         facts["span_s"] = (last - first).total_seconds()

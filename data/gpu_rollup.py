@@ -25,7 +25,7 @@ FAR_GAP_S = 7 * 86400
 MINUTE_US = 60_000_000
 
 
-def connect(scratch: Path, memory: str = "1GB") -> duckdb.DuckDBPyConnection:
+def connect(scratch: Path, memory: str = "600MB") -> duckdb.DuckDBPyConnection:
     """An in-memory database for one reader: UTC, keeps file order, spills into `scratch`."""
     con = duckdb.connect()
     con.execute("set TimeZone = 'UTC'")
@@ -162,8 +162,10 @@ def with_gaps_sql(relation: str, key: str = "gpu_id") -> str:
     )
 
 
-def time_facts(con: duckdb.DuckDBPyConnection, measures: Sequence[str]) -> dict[str, object]:
-    """What time fixes about table `held`; None where it fixes nothing.
+def time_facts(
+    con: duckdb.DuckDBPyConnection, measures: Sequence[str], has_gaps: bool = True
+) -> dict[str, object]:
+    """What time fixes about table `held`; None where it fixes nothing. Gaps only when it has gap_us.
 
     `first`, `last` (datetimes); `gap_max_s`, `gap_median_s`, `gap_s` (sum) between samples of one GPU;
     `mean_<measure>`: left-hold mean over the known seconds of all GPUs; `known_<measure>`: those seconds.
@@ -174,9 +176,11 @@ def time_facts(con: duckdb.DuckDBPyConnection, measures: Sequence[str]) -> dict[
         for m in measures
         if m not in NOT_ROLLED_UP
     )
-    cursor = con.execute(
-        f"""select min(ts) as first, max(ts) as last, max(gap_us) / 1e6 as gap_max_s,
-            median(gap_us) / 1e6 as gap_median_s, sum(gap_us) / 1e6 as gap_s{weighted} from held"""
+    gaps = (
+        ", max(gap_us) / 1e6 as gap_max_s, median(gap_us) / 1e6 as gap_median_s, sum(gap_us) / 1e6 as gap_s"
+        if has_gaps
+        else ""
     )
+    cursor = con.execute(f"select min(ts) as first, max(ts) as last{gaps}{weighted} from held")
     names = [column[0] for column in cursor.description or ()]
     return dict(zip(names, cursor.fetchall()[0], strict=True))

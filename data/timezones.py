@@ -87,6 +87,8 @@ class Offsets:
 
     def sql(self, column: str) -> str:
         """SQL that turns local TIMESTAMP `column` into UTC."""
+        if all(seconds == 0 for _, seconds in self.steps):
+            return column
         *later, first = reversed(self.steps)
         cases = "".join(f" when {column} >= timestamp '{at}' then {seconds}" for at, seconds in later)
         offset = f"case{cases} else {first[1]} end" if later else str(first[1])

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 Status = Literal["ok", "missing", "bad", "out_of_range"]
 
 MISSING_WORDS = frozenset(
@@ -208,35 +211,88 @@ def unit_of_header(name: str) -> str | None:
     return match[1] if match else None
 
 
+@dataclass(frozen=True)
+class NumberRule:
+    """How the cells of one column become numbers in base units.
+
+    `suffix`: the unit as the cells write it, with its space. `low` and `high`: what is plausible in base
+    units; what lies outside is for `parse_number`. `guarded`: some plausible number is a sentinel.
+    """
+
+    suffix: str
+    factor: float
+    low: float
+    high: float
+    guarded: bool
+
+    def scaled_sql(self, raw: str) -> str:
+        """SQL of the number in base units for the SQL of a number as written."""
+        if self.factor == 0.01:
+            return f"({raw}) / 100"
+        return raw if self.factor == 1.0 else f"({raw}) * {self.factor!r}"
+
+    def scaled(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The same for numbers."""
+        if self.factor == 0.01:
+            return raw / 100
+        return raw if self.factor == 1.0 else raw * self.factor
+
+    def sql(self, column: str) -> str:
+        """SQL of the number in a VARCHAR column, NULL for what `parse_number` must judge.
+
+        One failing TRY_CAST is dear, hence one fixed suffix instead of a general pattern.
+        """
+        raw = f"try_cast({column} as double)"
+        if self.suffix:
+            quoted, cut = self.suffix.replace("'", "''"), len(self.suffix)
+            raw = (
+                f"case when suffix({column}, '{quoted}') then try_cast(left({column}, -{cut}) as double) end"
+            )
+        value, guard = self.scaled_sql(raw), ""
+        if self.guarded:
+            # Sentinels are integers as written, before any factor.
+            listed = ", ".join(map(str, _SMALL_SENTINELS))
+            guard = f" and {raw} not in ({listed}) and {raw} < {SENTINEL_FLOOR!r}"
+        return f"case when {value} between {self.low!r} and {self.high!r}{guard} then {value} end"
+
+    def takes(self, raw: NDArray[np.float64]) -> bool:
+        """Whether `sql` would take every one of these numbers; NaN stands for a missing cell."""
+        if np.isnan(raw).all():
+            return True
+        ends = np.array([np.nanmin(raw), np.nanmax(raw)])
+        least, most = self.scaled(ends)
+        if least < self.low or most > self.high:
+            return False
+        if not self.guarded or ends[1] < _SMALL_SENTINELS[0]:
+            return True
+        return bool(ends[1] < SENTINEL_FLOOR and not np.isin(raw, _SMALL_SENTINELS).any())
+
+
+def number_rule(
+    sample: Sequence[str | None], unit_hint: str | None = None, binary_mb: bool = False
+) -> NumberRule | None:
+    """The rule of a column chosen for the cells in `sample`; None when their unit does not fit the hint."""
+    unit = _common_suffix(sample)
+    rule = _rule(unit.strip() or unit_hint or "", binary_mb)
+    if rule is None or (unit and unit_hint and (_rule(unit_hint, binary_mb) or ("", 0))[0] != rule[0]):
+        return None
+    base, factor = rule
+    high = _PLAUSIBLE.get(base, SENTINEL_FLOOR)
+    low = 0.0 if base == "ratio" or base in _NOT_NEGATIVE else -high
+    high = 1.0 if factor == 0.01 else high
+    return NumberRule(unit, factor, low, high, high / factor >= _SMALL_SENTINELS[0])
+
+
 def sql_number_expression(
     column: str, sample: Sequence[str | None], unit_hint: str | None = None, binary_mb: bool = False
 ) -> str:
     """SQL for the number in a VARCHAR column, in base units, chosen for the cells in `sample`.
 
     NULL for every cell it does not know: the caller hands those to `parse_number`, so both agree. Ranges are
-    checked here as well. One failing TRY_CAST is dear, hence one fixed suffix instead of a general pattern.
+    checked here as well.
     """
-    unit = _common_suffix(sample)
-    rule = _rule(unit.strip() or unit_hint or "", binary_mb)
-    if rule is None or (unit and unit_hint and (_rule(unit_hint, binary_mb) or ("", 0))[0] != rule[0]):
-        return "null::double"
-    base, factor = rule
-    raw = f"try_cast({column} as double)"
-    if unit:
-        quoted, cut = unit.replace("'", "''"), len(unit)
-        raw = f"case when suffix({column}, '{quoted}') then try_cast(left({column}, -{cut}) as double) end"
-    high = _PLAUSIBLE.get(base, SENTINEL_FLOOR)
-    low = 0.0 if base == "ratio" or base in _NOT_NEGATIVE else -high
-    value = raw
-    if factor == 0.01:
-        value, high = f"({raw}) / 100", 1.0
-    elif factor != 1.0:
-        value = f"({raw}) * {factor!r}"
-    guard = ""
-    if high / factor >= _SMALL_SENTINELS[0]:
-        # Sentinels are integers as written, before any factor.
-        guard = f" and {raw} not in ({', '.join(map(str, _SMALL_SENTINELS))}) and {raw} < {SENTINEL_FLOOR!r}"
-    return f"case when {value} between {low!r} and {high!r}{guard} then {value} end"
+    rule = number_rule(sample, unit_hint, binary_mb)
+    return "null::double" if rule is None else rule.sql(column)
 
 
 def _common_suffix(sample: Sequence[str | None]) -> str:

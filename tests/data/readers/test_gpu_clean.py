@@ -1,0 +1,210 @@
+"""The fast path of clean GPU logs against the exact path: the same batch, or a refusal."""
+
+import tempfile
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from data import typed_csv
+from data.csvio import read_layout
+from data.gpu_rollup import connect
+from data.readers import gpu_table
+from data.readers.base import Batch, Choices
+from data.readers.gpu_csv import load_gpu_rows
+from data.readers.nvidia_smi import NvidiaSmiReader, _columns
+from data.spool import spool_bytes
+
+HEAD = "timestamp, index, uuid, name, utilization.gpu [%], memory.used [MiB], power.draw [W], fan.speed [%]"
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one made-up log writes its cells."""
+
+    units: bool
+    head: str = HEAD
+
+
+def text_of(rows: list[tuple[Any, ...]], look: Look) -> str:
+    """The log of rows (seconds, gpu, util, memory, power, fan); None is written as missing."""
+    lines = [look.head]
+    for second, gpu, *numbers in rows:
+        cells = [
+            "[N/A]" if value is None else f"{value} {unit}" if look.units else str(value)
+            for value, unit in zip(numbers, ("%", "MiB", "W", "%"), strict=True)
+        ]
+        stamp = f"2026/01/01 {second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}.250"
+        lines.append(f"{stamp}, {gpu}, GPU-{gpu}, H100 80GB, " + ", ".join(cells))
+    return "\n".join(lines) + "\n"
+
+
+def batch_of(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch, clean: bool, **choices: str) -> Batch:
+    """Read through the whole reader by one of the two paths."""
+    load = partial(load_gpu_rows, bulk_from_bytes=0, clean=clean)
+    monkeypatch.setattr(gpu_table, "load_gpu_rows", load)
+    source = spool_bytes(text.encode(), "smi.csv", folder)
+    return NvidiaSmiReader().read(source, Choices(**choices), Path(tempfile.mkdtemp(dir=folder)))
+
+
+def samples(batch: Batch) -> pd.DataFrame:
+    """Everything in the Parquet parts, in one order."""
+    parts = ", ".join(f"'{part}'" for part in batch.gpu_parts)
+    return duckdb.sql(f"select * from read_parquet([{parts}]) order by gpu_id, ts").df()
+
+
+def assert_equal(one: Batch, other: Batch) -> None:
+    """Equal in every count, fact, table and sample; means may differ in their last digits."""
+    assert one.facts.keys() == other.facts.keys()
+    for name, value in other.facts.items():
+        assert one.facts[name] == (pytest.approx(value, rel=1e-12) if isinstance(value, float) else value), (
+            name
+        )
+    for name in ("records", "stored", "ignored", "set_aside", "warnings", "mapped", "unmapped", "timezone"):
+        assert getattr(one, name) == getattr(other, name), name
+    assert one.tables.keys() == other.tables.keys()
+    for name, table in other.tables.items():
+        pd.testing.assert_frame_equal(one.tables[name], table)
+    if other.gpu_parts:
+        pd.testing.assert_frame_equal(samples(one), samples(other), check_exact=True)
+
+
+def was_clean(text: str, folder: Path) -> bool:
+    """Whether the fast path took the file."""
+    source = spool_bytes(text.encode(), "smi.csv", folder)
+    layout, con = read_layout(source), connect(folder)
+    try:
+        return load_gpu_rows(con, source, layout, _columns(layout), bulk_from_bytes=0).clean is not None
+    finally:
+        con.close()
+
+
+def missing_or(numbers: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Numbers, now and then a missing one."""
+    return st.one_of(numbers, numbers, numbers, st.none())
+
+
+ROWS = st.lists(
+    st.tuples(
+        st.integers(0, 400),
+        st.integers(0, 3),
+        missing_or(st.integers(0, 100)),
+        missing_or(st.integers(0, 80_000)),
+        missing_or(st.floats(0, 700, allow_nan=False).map(lambda x: round(x, 2))),
+        missing_or(st.integers(0, 100)),
+    ),
+    min_size=2,
+    max_size=40,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=ROWS, units=st.booleans(), zone=st.sampled_from(["", "UTC", "Europe/Berlin"]), sort=st.booleans())
+def test_both_paths_give_one_batch(
+    rows: list[tuple[Any, ...]], units: bool, zone: str, sort: bool, tmp_path: Path
+) -> None:
+    if sort:
+        rows = list({row[:2]: row for row in sorted(rows, key=lambda r: r[:2])}.values())
+    text = text_of(rows, Look(units))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typed_csv, "STRETCH_BYTES", 700)
+        choices = {"timezone": zone} if zone else {}
+        fast = batch_of(text, tmp_path, patch, True, **choices)
+        exact = batch_of(text, tmp_path, patch, False, **choices)
+    assert_equal(fast, exact)
+
+
+def plain(seconds: int = 60) -> list[tuple[Any, ...]]:
+    """Two GPUs, a tick a second."""
+    return [(s, g, 10 * g + s, 1000 + s, 99.5 + g, 30) for s in range(seconds) for g in range(2)]
+
+
+@pytest.mark.parametrize("units", [True, False])
+def test_a_clean_log_is_taken_and_missing_cells_keep_it_clean(units: bool, tmp_path: Path) -> None:
+    rows = plain()
+    rows[7] = (*rows[7][:2], None, None, None, None)
+    assert was_clean(text_of(rows, Look(units)), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("2026/01/01 00:00:20.250", "20 Jan 2026 00:00"),
+        ("2026/01/01 00:00:20.250", "2026/01/01 00:00:20.250 +02:00"),
+        (" 20 %", ' "20 %"'),
+        (" 20 %", " 130 %"),
+        (" 20 %", " -1 %"),
+        (" 20 %", " 20 W"),
+        (" 20 %", " 20"),
+        (" 20 %", " much %"),
+        (" 1020 MiB", " 9223372036854775807 MiB"),
+        (" 100.5 W", " 4294967295 W"),
+        ("GPU-1, H100 80GB, 30 %, 1020", "GPU-1, 30 %, 1020"),
+        ("\n2026/01/01 00:00:20.250, 1", "\n\n2026/01/01 00:00:20.250, 1"),
+        ("\n2026/01/01 00:00:20.250, 1", f"\n{HEAD}\n2026/01/01 00:00:20.250, 1"),
+        ("\n2026/01/01 00:00:20.250, 1", "\nUnable to talk to the driver\n2026/01/01 00:00:20.250, 1"),
+        ("\n2026/01/01 00:00:20.250, 1", "\n   \n2026/01/01 00:00:20.250, 1"),
+        (" 30 %\n", " 30 %, 1\n"),
+    ],
+)
+def test_dirty_logs_are_refused_and_read_exactly(
+    old: str, new: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = text_of(plain(), Look(True))
+    assert old in text
+    dirty = text.replace(old, new, 1)
+    assert was_clean(text, tmp_path)
+    assert not was_clean(dirty, tmp_path)
+    both = [batch_of(dirty, tmp_path, monkeypatch, clean) for clean in (True, False)]
+    assert_equal(*both)
+
+
+def test_a_log_without_units_refuses_text_and_sentinels(tmp_path: Path) -> None:
+    text = text_of(plain(), Look(False))
+    assert was_clean(text, tmp_path)
+    for new in (", 101, 1020", ", 2_0, 1020", ", 20 %, 1020", ", 0x14, 1020", ", 20, 9223372036854775807"):
+        assert not was_clean(text.replace(", 20, 1020", new, 1), tmp_path)
+
+
+def test_a_cut_tail_is_refused(tmp_path: Path) -> None:
+    text = text_of(plain(), Look(True))
+    assert not was_clean(text[:-20], tmp_path)
+    assert not was_clean(text[:-1], tmp_path)
+
+
+def test_gpus_without_a_name_that_others_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    head = "timestamp, index, utilization.gpu [%]"
+    rows = [f"2026/01/01 00:00:{s:02d}, {'N/A' if s % 3 == 0 else s % 2}, {s}" for s in range(40)]
+    text = "\n".join([head, *rows]) + "\n"
+    both = [batch_of(text, tmp_path, monkeypatch, clean) for clean in (True, False)]
+    assert both[0].ignored == {"row names no GPU": 14}
+    assert_equal(*both)
+
+
+def test_every_kind_of_missing_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = (
+        "N/A",
+        "[Not Supported]",
+        "",
+        "-",
+        "nan",
+        "inf",
+        "[Unknown Error]",
+        "ERR!",
+        "[GPU is lost]",
+        "-inf",
+    )
+    rows = plain()
+    lines = text_of(rows, Look(False)).splitlines()
+    for at, word in enumerate(words, 5):
+        lines[at] = lines[at].rsplit(",", 2)[0] + f", {word}, {word}"
+    text = "\n".join(lines) + "\n"
+    both = [batch_of(text, tmp_path, monkeypatch, clean) for clean in (True, False)]
+    assert both[1].facts["missing_cells[power.draw [W]]"] == len(words)
+    assert_equal(*both)
