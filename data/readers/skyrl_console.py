@@ -1,6 +1,10 @@
-"""The console log of SkyRL: `Step N:` and a pretty-printed dict of texts, over several lines."""
+"""The console log of SkyRL: `Step N:` and a pretty-printed dict of texts, over several lines.
+
+Some trainers print the dict alone: its `trainer/global_step` is the step then.
+"""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +21,8 @@ _TELLING = re.compile(
     r"'(?:timing/(?:generate|sync_weights|policy_train|train_critic_and_policy|step)"
     r"|generate/(?:avg_num_tokens|batch_num_seq)|reward/avg_raw_reward|trainer/global_step)'"
 )
+_ALONE = re.compile(r"^\{'[a-z_]+/[^']+':")
+_STEP_KEY = "trainer/global_step"
 _MOST_CHARACTERS = 100_000
 _STEP_TIME = "timing/step"
 
@@ -24,7 +30,7 @@ _STEP_TIME = "timing/step"
 @dataclass
 class _Open:
     line: int
-    step: int
+    step: int | None
     moment: datetime | None
     parts: list[str] = field(default_factory=list)
     size: int = 0
@@ -50,10 +56,11 @@ class SkyrlConsoleReader:
 
     def sniff(self, source: Source) -> Sniff:
         """A line `Step N:` before a dict with SkyRL's keys."""
-        header = any(_HEADER.search(clean(line)) for line in source.head.split("\n") if "Step " in line)
         told = len(_TELLING.findall(source.head))
-        if header and told >= 2:
+        if told >= 2 and _has_headers(source):
             return Sniff(0.95, "'Step N:' before dicts with SkyRL's keys")
+        if told >= 3 and f"'{_STEP_KEY}'" in source.head and _has_dicts(source):
+            return Sniff(0.9, "dicts with SkyRL's keys and the step among them")
         return Sniff(0.0, "no 'Step N:' before a dict with SkyRL's keys")
 
     def read(
@@ -66,6 +73,7 @@ class SkyrlConsoleReader:
         """Read all dicts; raises UnreadableFileError when there is none."""
         log = ConsoleLog(LineClock(choices.timezone))
         held: _Open | None = None
+        alone = not _has_headers(source)
         for number, line in numbered_lines(source, progress):
             for piece in pieces(line):
                 moment = log.clock.feed(piece)
@@ -76,6 +84,10 @@ class SkyrlConsoleReader:
                     held = _Open(number, int(header[1]), moment)
                     if header[2]:
                         held.add(header[2])
+                elif alone and _ALONE.match(text):
+                    _give_up(log, held)
+                    held = _Open(number, None, moment)
+                    held.add(text)
                 elif held is not None and text[:1] in ("{", "'"):
                     held.add(text)
                 else:
@@ -94,6 +106,19 @@ class SkyrlConsoleReader:
         return batch_of(log, run, self.format, source, choices, "step of SkyRL ('Step N:' and a dict)")
 
 
+def _has_headers(source: Source) -> bool:
+    return any(_HEADER.search(clean(line)) for line in source.head.split("\n") if "Step " in line)
+
+
+def _has_dicts(source: Source) -> bool:
+    return any(_ALONE.match(clean(line)) for line in source.head.split("\n") if "{'" in line)
+
+
+def _step_among(values: Mapping[str, float]) -> int | None:
+    step = values.get(_STEP_KEY)
+    return int(step) if step is not None and step == step and step >= 0 and step.is_integer() else None
+
+
 def _complete(log: ConsoleLog, held: _Open) -> bool:
     """Whether the dict is whole now; its row is kept then."""
     if not held.parts or held.braces > 0:
@@ -105,17 +130,20 @@ def _complete(log: ConsoleLog, held: _Open) -> bool:
     values: dict[str, float] = {}
     cells: list[SetAside] = []
     fill_values(read.items, held.line, values, cells)
-    if not any(value == value for value in values.values()):
+    step = _step_among(values) if held.step is None else held.step
+    if step is None or not any(value == value for value in values.values()):
         return False
     log.set_aside += cells
-    log.add(Row(held.step, values, held.line), held.moment)
+    log.add(Row(step, values, held.line), held.moment)
     return True
 
 
 def _give_up(log: ConsoleLog, held: _Open | None) -> None:
     """A dict that never closes is damaged; a header without a dict is text around records."""
     if held is not None and held.parts and held.parts[0].startswith("{"):
-        log.damaged(held.line, "the dict breaks off", " ".join(held.parts))
+        stepless = held.step is None and held.braces <= 0
+        why = "the dict names no step" if stepless else "the dict breaks off"
+        log.damaged(held.line, why, " ".join(held.parts))
 
 
 def _last(log: ConsoleLog, held: _Open | None, source: Source) -> None:

@@ -100,3 +100,23 @@ def test_the_format_is_recognised_and_an_empty_log_refused(tmp_path: Path) -> No
     assert choose(spooled(both(1), tmp_path, "x"), Choices()).format == "skyrl_console"
     with pytest.raises(UnreadableFileError, match="no step of SkyRL"):
         read("Step 3:\nnothing\n", tmp_path)
+
+
+def alone(values: dict[str, object]) -> str:
+    return "".join(f"{RAY}{line}\n" for line in pprint.pformat(values).splitlines())
+
+
+def test_a_dict_alone_names_its_step(tmp_path: Path) -> None:
+    texts = {key: f"{value:.4f}" for key, value in TIMES.items()}
+    text = alone(texts | {"trainer/global_step": 4}) + "text\n" + alone(texts | {"trainer/global_step": 5})
+    facts = read(text, tmp_path).facts
+    assert (facts["records"], facts["step_first"], facts["step_last"]) == (2, 4, 5)
+    assert facts["step_seconds_sum"] == 60.0
+    assert choose(spooled(text, tmp_path, "b.log"), Choices()).format == "skyrl_console"
+
+
+def test_a_dict_alone_without_a_step_is_set_aside(tmp_path: Path) -> None:
+    texts = {key: f"{value:.4f}" for key, value in TIMES.items()}
+    batch = read(alone(texts | {"trainer/global_step": 4}) + alone(texts), tmp_path)
+    assert batch.facts["steps_count"] == 1
+    assert [one.reason for one in batch.set_aside] == ["the dict names no step"]
