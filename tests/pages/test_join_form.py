@@ -1,0 +1,35 @@
+"""The list of uploads says what each was joined to; a flood of pushes is one line."""
+
+import pandas as pd
+
+from pages.parts.join_form import sentence, short
+from pages.parts.uploads_tab import grouped, labels, with_runs
+
+
+def joined(run: str, attempt: int | None = 1) -> dict:
+    return {"run": run, "attempt": attempt, "by": "name", "confidence": 0.9, "why": "it says so"}
+
+
+def listing(names: list[str], runs: list[str]) -> pd.DataFrame:
+    n = len(names)
+    counts = dict.fromkeys(("records", "stored", "quarantined", "ignored", "size_bytes"), [1] * n)
+    at = pd.Timestamp("2026-01-01") + pd.to_timedelta(range(n), unit="s")
+    frame = pd.DataFrame({"name": names, "format": "f", "synthetic": False, "uploaded_at": at, **counts})
+    return frame.assign(joins=pd.Series([[joined(run)] if run else [] for run in runs], dtype=object))
+
+
+def test_many_uploads_of_one_run_and_name_are_one_line():
+    rows = with_runs(listing(["push"] * 6 + ["push", "log", "gpu"], ["a"] * 6 + ["b", "a", ""]))
+    shown = grouped(rows)
+    assert list(shown["name"]) == ["gpu", "log", "push", "push"]
+    assert list(shown["files"]) == [1, 1, 1, 6]
+    assert list(shown["records"]) == [1, 1, 1, 6]
+    assert list(shown["run"]) == ["", "a · 1", "b · 1", "a · 1"]
+    assert len(set(labels(rows))) == len(rows)
+
+
+def test_a_join_in_words():
+    text = "Joined to run **a**, attempt 2, because it says so :gray[(90 % sure)]"
+    assert sentence(joined("a", 2)) == text
+    assert "attempt" not in sentence(joined("a", None))
+    assert short([joined("a", 1), joined("a", 2), joined("b", None)]) == ("a · 1, 2, b", "it says so")
