@@ -17,6 +17,7 @@ DELIMITERS = (",", ";", "\t", "|")
 MAX_RECORD_LINES = 200
 HEADER_WITHIN_RECORDS = 200
 TEXT_LIMIT = 500
+TEXT_LINE = "a line of text, not a row of the table"
 HOPELESS_ROWS = 10_000
 PROGRESS_EVERY = 20_000
 
@@ -222,6 +223,16 @@ def _refuse_twins(names: tuple[str, ...], file: str, line: int) -> None:
         )
 
 
+def _is_text(cells: list[str], width: int) -> bool:
+    """Whether a line under a wider header is a message of some program: no delimiter, or few words only.
+
+    Padded with blanks it would name a run, a GPU or a bill that does not exist.
+    """
+    if width < 3 or len(cells) >= width:
+        return False
+    return len(cells) == 1 or not any(sign.isdigit() for cell in cells for sign in cell)
+
+
 class Judge:
     """Decides for each record: a row, a repeated header, a cut last line, or set aside. Keeps the books."""
 
@@ -252,6 +263,9 @@ class Judge:
             return None
         if any(cell.strip() for cell in cells[width:]):
             self._set_aside(record, f"{len(cells)} fields where the header has {width}")
+            return None
+        if _is_text(cells, width):
+            self._set_aside(record, TEXT_LINE)
             return None
         return CsvRow(record.line, tuple(cells[:width]))
 

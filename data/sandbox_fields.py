@@ -80,10 +80,11 @@ def find_fields(names: Sequence[str], chosen: Mapping[str, str]) -> dict[str, Fi
     for name in names:
         if chosen.get(name) in NAMES:
             found[chosen[name]] = Field(name, split_unit(name)[1])
+    spelled = {name: (folded(name), split_unit(name)[0]) for name in names}
     for meaning, usual in NAMES.items():
         taken = {field.name for field in found.values()}
         for wanted in usual if meaning not in found else ():
-            hits = [n for n in names if n not in taken and wanted in (folded(n), split_unit(n)[0])]
+            hits = [n for n in names if n not in taken and wanted in spelled[n]]
             if hits:
                 plain = folded(hits[0]) == wanted and wanted in ("time", "step")
                 found[meaning] = Field(hits[0], None if plain else split_unit(hits[0])[1])

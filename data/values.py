@@ -32,6 +32,8 @@ SENTINELS = frozenset(
 )
 """Integers by which NVML, DCGM and amd-smi say that there is no value."""
 SENTINEL_FLOOR = 9.2e18
+LONGEST_WHOLE = 300
+"""Digits; int() refuses texts of some thousand, and such numbers are far beyond the floor."""
 CACHED_LENGTH = 64
 """Texts up to this length are judged once: the same few words fill whole columns."""
 
@@ -97,7 +99,9 @@ def _says_missing(text: str) -> bool:
     if word in MISSING_WORDS or word.lstrip("+-") in ("nan", "inf", "infinity"):
         return True
     word = re.sub(r"(?<=\d)\.0+$", "", word)
-    return word.isdigit() and len(word) >= 10 and (int(word) in SENTINELS or int(word) > SENTINEL_FLOOR)
+    if len(word) < 10 or not word.isdecimal():
+        return False
+    return len(word) > LONGEST_WHOLE or int(word) in SENTINELS or int(word) > SENTINEL_FLOOR
 
 
 def parse_number(
@@ -207,8 +211,10 @@ def column_decimal(sample: Iterable[str | None]) -> str | None:
 
 def unit_of_header(name: str) -> str | None:
     """Unit in brackets at the end of a column name: `power.draw [W]` -> `W`; None when there is none."""
-    match = re.search(r"[\[(]\s*([^\[\]()]+?)\s*[\])]\s*$", name)
-    return match[1] if match else None
+    text = name.rstrip()
+    start = max(text.rfind("["), text.rfind("("))
+    inner = text[start + 1 : -1].strip() if start >= 0 and text.endswith(("]", ")")) else ""
+    return inner if inner and not {"]", ")"} & set(inner) else None
 
 
 @dataclass(frozen=True)

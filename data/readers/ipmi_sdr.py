@@ -16,8 +16,8 @@ from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source,
 from data.timezones import parse_stamp, to_utc, zone_of
 from data.values import is_missing, parse_number
 
-_BLOCK = re.compile(r"^\s*Timestamp:\s*(.+?)\s*$", re.IGNORECASE)
-_SENSOR = re.compile(r"^\s*([^|]+?)\s*\|\s*([^|]*?)\s*\|\s*(\w*)\s*$")
+_BLOCK = re.compile(r"^\s*Timestamp:\s*(\S.*)$", re.IGNORECASE)
+_STATUS = re.compile(r"\w*")
 NODE_BLOCK = "block of node sensors, no GPU reading"
 WHY = (
     "These are sensors of a node: 'Sys Power' is the whole machine (and may be far off), never the draw of "
@@ -55,7 +55,7 @@ class IpmiSdrReader:
     def sniff(self, source: Source) -> Sniff:
         """Judge by a `Timestamp:` line and lines of name | reading | status."""
         lines = source.head.split("\n")[:400]
-        sensors = sum(bool(_SENSOR.match(line)) for line in lines)
+        sensors = sum(_sensor(line) is not None for line in lines)
         if sensors < 3 or not any(_BLOCK.match(line) for line in lines):
             return Sniff(0.0, "no 'Timestamp:' line with sensor lines under it")
         return Sniff(0.95, f"a 'Timestamp:' line and {sensors} lines of name | reading | status")
@@ -88,15 +88,23 @@ class IpmiSdrReader:
         return batch
 
 
+def _sensor(text: str) -> tuple[str, str] | None:
+    """Name and reading of a line `name | reading | status`."""
+    cells = [cell.strip() for cell in text.split("|", 3)]
+    if len(cells) != 3 or not cells[0] or not _STATUS.fullmatch(cells[2]):
+        return None
+    return cells[0], cells[1]
+
+
 def _read(source: Source) -> _Blocks:
     found = _Blocks()
     with closing(open_lines(source)) as lines:
         for number, raw in enumerate(lines, 1):
             text = raw.rstrip("\n")
             if match := _BLOCK.match(text):
-                _block(found, number, match[1], text)
-            elif (match := _SENSOR.match(text)) and found.blocks:
-                found.sensor(match[1], match[2])
+                _block(found, number, match[1].rstrip(), text)
+            elif found.blocks and (sensor := _sensor(text)):
+                found.sensor(*sensor)
             elif text.strip():
                 found.text_lines += 1
     return found

@@ -54,6 +54,8 @@ _VALUE = re.compile(
     r"^([-+]?(?:\d[\d,]*(?:\.(\d+))?(?:[eE][-+]?\d+)?|nan|inf))\s*(%|s|tokens|steps|TFLOPS)?"
     r"(?:\s*\(([\d.]+)(%| TFLOPS per rank)\))?$"
 )
+PERCENTAGES = ("Utilization", "Imbalance")
+"""Ends of labels that are printed in percent: without the sign their line was cut."""
 _SLUG = re.compile(r"[^a-z0-9]+")
 _HEADING_LENGTH = 60
 _DECIMALS = {"results": 4, "timing": 2, "performance": 2}
@@ -179,7 +181,8 @@ def _reading(section: str, bullet: re.Match[str]) -> _Reading | None:
         return None
     if unit == "%":
         value /= 100
-    return _Reading(key, value, decimals, section != "timing" or unit == "s")
+    ends_in = "s" if section == "timing" else "%" if name.endswith(PERCENTAGES) else unit
+    return _Reading(key, value, decimals, unit == ends_in)
 
 
 def _key(section: str, name: str, unit: str | None, mark: str) -> str | None:

@@ -42,7 +42,10 @@ _PROCESS_FIELDS = frozenset({"pid", "process_name", "used_gpu_memory", "used_mem
 
 def field_of(name: str) -> str:
     """Header cell -> field of nvidia-smi: `Utilization.GPU [%]` -> `utilization.gpu`."""
-    return re.sub(r"\s*\[[^\]]*\]\s*$", "", name).strip().lower()
+    text = name.strip()
+    if text.endswith("]") and (start := text.find("[", text.rfind("]", 0, -1) + 1)) >= 0:
+        text = text[:start].rstrip()
+    return text.lower()
 
 
 def _is_header(names: tuple[str, ...]) -> bool:

@@ -27,7 +27,7 @@ NO_STEP_TIMER = "The toolkit logs no step timer and no tokens: time comes from t
 
 _HEADER = re.compile(r'^\s*\{"type"\s*:\s*"header"[^\n]*"trainer_type"')
 _ROW = re.compile(
-    r'^\s*\{"step"\s*:\s*\d+\s*,\s*"timestamp"\s*:\s*"[^"]+"\s*,\s*"metrics"\s*:\s*\{', re.MULTILINE
+    r'^[ \t]*\{"step"\s*:\s*\d+\s*,\s*"timestamp"\s*:\s*"[^"]+"\s*,\s*"metrics"\s*:\s*\{', re.MULTILINE
 )
 
 

@@ -34,7 +34,7 @@ ORCHESTRATOR_RATE = "orchestrator/throughput"
 
 _STEP = re.compile(r"(?:^|[\s\]|])Step (\d{1,18}) \| (.+)$")
 _CELL = re.compile(
-    r"^([A-Za-z][A-Za-z. /-]*?):? +([-+]?(?:\d[\d,]*\.?\d*(?:e[-+]?\d+)?|nan|inf))(?![\w.])", re.I
+    r"^([A-Za-z][A-Za-z. /-]*?):? +([-+]?(?:\d[\d,]*\.?\d*(?:e[-+]?\d+)?|nan|inf))(?=$|[\s%/,;)])", re.I
 )
 _TIME = re.compile(r"^(?:Time:?\s+)?((?:\d+(?:\.\d+)?(?:ms|min|s|m|h|d)\s*)+)$")
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|min|s|m|h|d)")

@@ -113,6 +113,9 @@ class _Work:
                     yield number, text
 
     def _take(self, number: int, text: str, may_be_cut: bool) -> None:
+        if may_be_cut and self.records and not text.startswith("#"):
+            self.partial = 1
+            return
         head, _, rest = text.rpartition("}")
         if (series := self._heads.get(head)) is not None and self._again(number, series, rest):
             return

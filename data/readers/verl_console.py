@@ -26,7 +26,7 @@ _WATCHED = (
     "Traceback", "Error", "Exception", "KeyboardInterrupt", "SIGTERM", "SIGINT", "CANCELLED", "Job '",
     "Syncing run", "Total training steps",
 )  # fmt: skip
-_RAY = r"^\s*(?:\x1b\[\d+m)*\("
+_RAY = r"^[ \t]*(?:\x1b\[\d+m)*\("
 _HINTS = {
     "lines of a TaskRunner": re.compile(_RAY + r"(?:\w*TaskRunner|main_task) pid=", re.MULTILINE),
     "lines of verl's workers": re.compile(_RAY + r"(?:WorkerDict|\w*RolloutWorker) pid=", re.MULTILINE),

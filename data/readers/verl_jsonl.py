@@ -16,7 +16,7 @@ from data.readers.verl_batch import Parsed, make_batch, run_name
 from data.readers.verl_lines import MAX_STEP, Record, number
 
 _PROGRESS_BYTES = 1 << 20
-_SHAPE = re.compile(r'^\s*\{\s*"step"\s*:\s*-?\d+(?:\.0*)?\s*,\s*"data"\s*:\s*\{', re.MULTILINE)
+_SHAPE = re.compile(r'^[ \t]*\{\s*"step"\s*:\s*-?\d+(?:\.0*)?\s*,\s*"data"\s*:\s*\{', re.MULTILINE)
 _KEY = re.compile(r'"([^"\\]+)"\s*:')
 _JOIN_LINES = 5000
 _DEEPEST = 60

@@ -207,3 +207,19 @@ def test_carriage_returns_inside_lines_end_them(tmp_path: Path) -> None:
     source = spooled("a,b\n1,2\r3,4\n", tmp_path)
     assert not can_scan(source.path, read_layout(source))
     assert exact("a,b\n1,2\r3,4\n", tmp_path)[0] == [CsvRow(2, ("1", "2")), CsvRow(3, ("3", "4"))]
+
+
+@pytest.mark.parametrize("line", ["GPU is lost at 01:00", "SIGTERM received, shutting down", "<<<<<<< HEAD"])
+def test_a_line_of_text_is_no_row_of_a_wide_table(line: str, tmp_path: Path) -> None:
+    text = f"run,step,step_s,note\na,1,2,x\n{line}\na,2\na,3,4,\n"
+    source = spool_bytes(text.encode(), "t.csv", tmp_path)
+    rows, counts = read_all(source, read_layout(source))
+    assert [row.cells[1] for row in rows] == ["1", "2", "3"]
+    assert [(one.line, one.reason) for one in counts.set_aside] == [
+        (3, "a line of text, not a row of the table")
+    ]
+
+
+def test_a_short_word_under_two_columns_stays_a_row(tmp_path: Path) -> None:
+    source = spool_bytes(b"run,note\na,x\nb\n", "t.csv", tmp_path)
+    assert len(read_all(source, read_layout(source))[0]) == 2

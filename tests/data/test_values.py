@@ -206,3 +206,23 @@ def test_sql_takes_the_usual_cells(cells: list[str], hint: str | None, want: lis
     con.execute("create table t as select unnest($1) as c", [cells])
     got = con.execute(f"select {sql_number_expression('c', cells, hint)} from t").fetchall()
     assert [row[0] for row in got] == want
+
+
+@pytest.mark.parametrize(("text", "missing"), [("7" * 5000, True), ("1234567890²", False), ("7" * 200, True)])
+def test_very_long_and_odd_whole_numbers_do_not_stop_a_file(text: str, missing: bool) -> None:
+    assert is_missing(text) == missing
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        ("power.draw [W]", "W"),
+        ("a [x] (MiB) ", "MiB"),
+        ("a [", None),
+        ("[%]", "%"),
+        ("a []", None),
+        ("a (b] c)", None),
+    ],
+)
+def test_units_in_headers(name: str, unit: str | None) -> None:
+    assert unit_of_header(name) == unit

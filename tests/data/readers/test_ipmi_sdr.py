@@ -57,3 +57,8 @@ def test_refusal_and_sniff(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", real_files("gpu/fasrc_ipmi"))
 def test_real_files(name: str, tmp_path: Path) -> None:
     check_real(READER, name, tmp_path)
+
+
+def test_a_line_of_spaces_is_judged_at_once(tmp_path: Path) -> None:
+    text = block("00:00:11", 300) + "x" + " " * 60_000 + "y\n" + block("00:01:11", 300)
+    assert sureness(READER, text, tmp_path) > 0.9

@@ -266,3 +266,10 @@ def test_a_block_for_which_there_is_no_room_is_raw_only(tmp_path: Path) -> None:
     assert list(batch.tables["steps"]["step"]) == [1, 2, 3]
     assert batch.facts["records"] == 4
     assert any("raw metrics only" in text for text in batch.warnings)
+
+
+@pytest.mark.parametrize("cut", range(2, 8))
+def test_a_percentage_cut_before_its_sign_is_dropped(cut: int, tmp_path: Path) -> None:
+    text = heading(1, 9) + block()
+    values = raw(read(text[: text.index("20.25%") + 7 - cut], tmp_path), 1)
+    assert not [key for key in values if "utilization" in key]

@@ -247,3 +247,8 @@ def test_no_step_no_batch(text: str, tmp_path: Path) -> None:
         read(text, tmp_path)
     with pytest.raises(UnreadableFileError):
         console(text, tmp_path / "c")
+
+
+def test_a_number_with_a_stray_sign_inside_is_no_number(tmp_path: Path) -> None:
+    batch = console(TRAINER_LINES.replace("MFU 31.2%", 'MFU 3"1.2%'), tmp_path)
+    assert batch.tables["steps"].set_index("step")["mfu_frac"].isna().all()

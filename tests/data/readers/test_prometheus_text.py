@@ -216,3 +216,11 @@ def test_any_text_is_a_label_list_or_none(text: str) -> None:
 @pytest.mark.parametrize("name", real_files("gpu/dcgm_exporter"))
 def test_real_files(name: str, tmp_path: Path) -> None:
     check_real(READER, name, tmp_path)
+
+
+@pytest.mark.parametrize("cut", range(2, 30))
+def test_a_cut_last_line_is_dropped_whatever_its_numbers_look_like(cut: int, tmp_path: Path) -> None:
+    text = line(UTIL, 57, tail=" 1767225600000") + line(UTIL, 75, tail=" 1767225615000")
+    batch = read(READER, text[:-cut], tmp_path)
+    assert samples(batch)["gpu_util"].tolist() == [0.57]
+    assert (batch.records, batch.facts["partial_last_line"]) == (1, 1)
