@@ -17,7 +17,7 @@ _PATH = Path(__file__).with_name("gpu_metrics.csv")
 PERCENT_OR_RATIO = "percent_or_ratio"
 """The unit of a name that says ratio and was percent in one version of DCGM."""
 _LABELS = {
-    "uuid": ("UUID", "uuid", "gpu_uuid", "GPU_UUID"),
+    "uuid": ("UUID", "gpu_uuid", "GPU_UUID", "gpuuuid", "uuid"),
     "index": ("gpu", "GpuIndex", "gpu_id", "index", "gpu_index"),
     "bus": ("pci_bus_id", "bus_id"),
     "host": ("Hostname", "hostname", "host", "node", "nodename", "kubernetes_node", "ip", "instance"),

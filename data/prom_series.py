@@ -44,15 +44,23 @@ def _plain(text: str) -> str:
     return _ESCAPE.sub(lambda m: "\n" if m[1] == "n" else m[1], text) if "\\" in text else text
 
 
+_ABOUT_GPUS = re.compile(r"gpu|dcgm|nvidia|amd|rocm|mig|accel|habana", re.IGNORECASE)
+
+
 def series_of(name: str | None, labels: Mapping[str, str], shown: str, choices: Choices) -> Series:
     """The series behind a metric name and labels; `shown` is what the file calls it."""
     name = name or labels.get("__name__")
     measured = chosen_metric(choices, name or shown) or metric(name)
-    where = place(labels)
+    where = place(labels if measured or not name or _ABOUT_GPUS.search(name) else _of_no_gpu(labels))
     gpu = where.gpu
     if measured and gpu is None and not where.names_host_only and not set(labels) - _HOSTLESS:
         gpu = GpuIdentity(0, 0)
     return Series(shown, measured, gpu, mig=where.mig)
+
+
+def _of_no_gpu(labels: Mapping[str, str]) -> dict[str, str]:
+    """Labels without those that name a job or a CPU where the metric is of no GPU."""
+    return {name: value for name, value in labels.items() if name not in ("uuid", "index")}
 
 
 def shown_series(labels: Mapping[str, str]) -> str:

@@ -224,3 +224,15 @@ def test_a_cut_last_line_is_dropped_whatever_its_numbers_look_like(cut: int, tmp
     batch = read(READER, text[:-cut], tmp_path)
     assert samples(batch)["gpu_util"].tolist() == [0.57]
     assert (batch.records, batch.facts["partial_last_line"]) == (1, 1)
+
+
+def test_uuid_and_index_of_jobs_and_cpus_are_no_gpus(tmp_path: Path) -> None:
+    text = (
+        'ceems_compute_unit_cpu_usage_seconds_total{hostname="n1",manager="slurm",uuid="1009"} 121.9\n'
+        'node_rapl_package_joules_total{hostname="n1",index="1"} 2582\n'
+        'ceems_ipmi_dcmi_current_watts{hostname="n1"} 332\n'
+        'ceems_compute_unit_gpu_index_flag{gpuuuid="GPU-f1",hostname="n1",index="0",uuid="1009"} 1\n'
+        'DCGM_FI_DEV_POWER_USAGE{gpu="0",UUID="GPU-f1",Hostname="n1"} 300.5\n'
+    )
+    facts = read(READER, text, tmp_path).facts
+    assert (facts["records"], facts["gpus"], facts["power_mean_w_by_row"]) == (5, 1, 300.5)
