@@ -224,13 +224,15 @@ def _refuse_twins(names: tuple[str, ...], file: str, line: int) -> None:
 
 
 def _is_text(cells: list[str], width: int) -> bool:
-    """Whether a line under a wider header is a message of some program: no delimiter, or few words only.
+    """Whether a line under a wider header is a message of some program: one text, or few words.
 
     Padded with blanks it would name a run, a GPU or a bill that does not exist.
     """
     if width < 3 or len(cells) >= width:
         return False
-    return len(cells) == 1 or not any(sign.isdigit() for cell in cells for sign in cell)
+    if len(cells) == 1 and any(sign.isalpha() for sign in cells[0]):
+        return True
+    return not any(sign.isdigit() for cell in cells for sign in cell)
 
 
 class Judge:
