@@ -35,7 +35,7 @@ class Monitor:
         return ("", *self.units[2:]) if self.has_date else self.units
 
     def row(self, text: str) -> list[str] | NotARow:
-        """Cells of one row, the last column with its spaces; a header of a later page is no row."""
+        """Cells of one row, a command with its spaces; a header of a later page is no row."""
         line = text.strip()
         if not line:
             return NotARow()
@@ -43,10 +43,8 @@ class Monitor:
             names = names_of(line)
             again = names == self.names
             return NotARow(header=again, other_header=not again and "gpu" in names)
-        if self.comma:
-            cells = [cell.strip() for cell in line.split(",", len(self.names) - 1)]
-        else:
-            cells = line.split(None, len(self.names) - 1)
+        cuts = len(self.names) - 1 if self.names[-1] == "command" else -1
+        cells = [cell.strip() for cell in line.split("," if self.comma else None, cuts)]
         return self._checked(cells)
 
     def _checked(self, cells: list[str]) -> list[str] | NotARow:

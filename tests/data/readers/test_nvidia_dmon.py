@@ -124,3 +124,11 @@ def test_gpm_metrics_are_what_the_sms_did(tmp_path: Path) -> None:
     assert facts["util_mean_by_row[tensor_active]"] == 0.25
     assert facts["util_mean_by_row[dram_active]"] == 0.4
     assert facts["util_mean_by_row[gr_engine_active]"] == 0.98
+
+
+@pytest.mark.parametrize("odd", ['"', "x", "77"])
+def test_a_row_with_a_word_too_many_is_set_aside_and_not_shifted(odd: str, tmp_path: Path) -> None:
+    text = DATED.replace("      0    70    10  1000", f"      0 {odd}  70    10  1000")
+    batch = read(READER, text, tmp_path, timezone="UTC")
+    assert [one.line for one in batch.set_aside if one.column is None] == [5]
+    assert list(samples(batch)["gpu_util"]) == [0.5, 0, 0, 0, 0]
