@@ -47,7 +47,8 @@ def metered_costs(view: View, filters: Filters, runs: list[Row]) -> Metered:
         return Metered(frozenset(), (), (), ())
     tokens: dict[str, list[Row]] = {run: [] for run in hosted}
     for row in records(queries.tokens(view, filters)):
-        tokens[row["run"]].append(row)
+        if row["run"] in hosted:
+            tokens[row["run"]].append(row)
     bills: list[Row] = []
     assumptions: dict[str, Assumption] = {}
     notices: list[Notice] = []

@@ -125,3 +125,14 @@ def test_scores_stand_where_the_token_bill_was(store: Store, tmp_path: Path) -> 
         result = ledger(view, LedgerParams())
     usd = result.tables["ledger"].iloc[0]["usd"]
     assert result.tables["scores"]["x"].tolist()[1:] == pytest.approx([usd * n / 4 for n in (2, 3, 4)])
+
+
+def test_a_run_on_own_gpus_stands_beside_a_metered_one(store: Store, tmp_path: Path) -> None:
+    load(store, tmp_path, [rl(0)], "trial", "qwen3-8b")
+    own = tmp_path / "own.jsonl"
+    own.write_text(json.dumps({"step": 1, "data": {"timing_s/step": 3600.0, "perf/total_num_tokens": 9e6}}))
+    ingest_file(store, own, choices=Choices(run="own", platform="h100-sxm", gpus=8))
+    runs = spend(store).runs.set_index("run")
+    assert runs["basis"].to_dict() == {"trial": "metered", "own": "rent"}
+    assert runs.loc["own", "gpu_hours"] == 8.0
+    assert runs.loc["trial", "usd"] > 0 and runs.loc["own", "usd"] > 0
