@@ -6,11 +6,12 @@ import streamlit as st
 
 from pages.parts.choose import dropdown
 from pages.parts.frame import show_title
+from pages.parts.notices import docs_address
 from pages.parts.state import ROOT
 
 FOLDER = ROOT / "docs"
 FIRST = "README"
-_LINK = re.compile(r"\]\((?!https?:|#)(?:\.\./)?(?:docs/)?([\w./-]+)\.md(#[\w-]*)?\)")
+_LINK = re.compile(r"\[([^\]]*)\]\((?!https?:|#)(?:\.\./)?(?:docs/)?([\w./-]+)\.md(#[\w-]*)?\)")
 _PICTURE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
 
 
@@ -20,14 +21,19 @@ def topics() -> dict[str, str]:
     return {path.stem: path.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ") for path in paths}
 
 
-def shown(text: str) -> str:
+def shown(text: str, titles: dict[str, str]) -> str:
     """Return a page without its heading and pictures, its links leading to this app's own pages."""
-    body = text.partition("\n")[2]
-    return _LINK.sub(lambda m: f"](/docs?topic={m[1].rsplit('/', 1)[-1]})", _PICTURE.sub("", body))
+
+    def to_topic(found: re.Match[str]) -> str:
+        label, stem = found[1], found[2].rsplit("/", 1)[-1]
+        title = titles.get(stem, stem)
+        return f"[{title if label.endswith('.md') else label}]({docs_address(title)})"
+
+    return _LINK.sub(to_topic, _PICTURE.sub("", text.partition("\n")[2]))
 
 
 titles = topics()
 show_title("Documentation")
 topic = dropdown("topic", "Topic", list(titles), FIRST, titles.__getitem__, width=360)
 with st.container(width=860):
-    st.markdown(shown((FOLDER / f"{topic}.md").read_text(encoding="utf-8")))
+    st.markdown(shown((FOLDER / f"{topic}.md").read_text(encoding="utf-8"), titles))

@@ -1,6 +1,7 @@
 """Warnings beside the numbers they touch, and errors a person can act on."""
 
 from collections import OrderedDict
+from urllib.parse import quote
 
 import streamlit as st
 
@@ -48,7 +49,12 @@ def show_error(error: UserError) -> None:
 def _more(code: str) -> str:
     """A link to what a failed check means."""
     check = CHECKS.get(code)
-    return f" [{check.title}](/docs?topic=checks)" if check else ""
+    return f" [{check.title}]({docs_address('Checks')})" if check else ""
+
+
+def docs_address(title: str) -> str:
+    """Return the address of a page of the documentation inside the app, named by its heading."""
+    return f"/docs?topic={quote(title)}"
 
 
 def _sentence(text: str, places: list[str]) -> str:

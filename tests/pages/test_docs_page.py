@@ -2,26 +2,38 @@
 
 import re
 from collections.abc import Callable
+from urllib.parse import unquote
 
 from streamlit.testing.v1 import AppTest
 
 from data.store import Store
 from pages.parts.state import ROOT
 
+DOCS = ROOT / "docs"
+
 
 def test_every_page_of_the_docs_opens_and_its_links_lead_to_topics(app: Callable[..., AppTest]) -> None:
+    titles = {path.stem: path.read_text().partition("\n")[0].lstrip("# ") for path in DOCS.glob("*.md")}
+    assert len(set(titles.values())) == len(titles)
     at = app()
-    stems = {path.stem for path in (ROOT / "docs").glob("*.md")}
+    stems = {path.stem for path in DOCS.glob("*.md")}
     at.switch_page("docs.py").run()
     assert not at.exception
     assert set(at.selectbox(key="topic").options) and len(at.selectbox(key="topic").options) == len(stems)
     for stem in sorted(stems):
-        at.query_params["topic"] = stem
-        at.switch_page("docs.py").run()
+        at.selectbox(key="topic").select(stem).run()
         assert not at.exception
+        assert not at.warning
+        assert at.selectbox(key="topic").value == stem
         text = at.markdown[-1].value
         assert not re.search(r"\]\((?!https?:)[^)]*\.md", text), stem
-        assert set(re.findall(r"/docs\?topic=(\w[\w-]*)", text)) <= stems
+        assert {unquote(t) for t in re.findall(r"/docs\?topic=([^)]*)\)", text)} <= set(titles.values())
+
+
+def test_an_address_opens_its_topic(app: Callable[..., AppTest]) -> None:
+    at = app(topic="Checks").switch_page("docs.py").run()
+    assert not at.exception and not at.warning
+    assert at.selectbox(key="topic").value == "checks"
 
 
 def test_a_failed_check_links_to_its_page(app: Callable[..., AppTest], loaded: Store) -> None:
@@ -30,4 +42,4 @@ def test_a_failed_check_links_to_its_page(app: Callable[..., AppTest], loaded: S
     at = app(runs=["h100-sync"])
     at.switch_page("rollouts.py").run()
     assert not at.exception
-    assert any("[Throughput identity](/docs?topic=checks)" in m.value for m in at.markdown)
+    assert any("[Throughput identity](/docs?topic=Checks)" in m.value for m in at.markdown)
