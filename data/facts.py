@@ -3,13 +3,13 @@
 import tempfile
 from pathlib import Path
 
+from data.arrival.gather import spooled, units, walk
+from data.arrival.spool import spool
+from data.arrival.unpack import is_archive, unpack
 from data.errors import UnreadableFileError
 from data.facts_base import blank_facts
-from data.gather import spooled, units, walk
 from data.readers import choose
 from data.readers.base import Choices, Progress, Source, no_progress
-from data.spool import spool
-from data.unpack import is_archive, unpack
 
 
 def facts_of(

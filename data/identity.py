@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import duckdb
 import pandas as pd
 
+from data.arrival.names import run_name_of, unnamed
 from data.attempt_match import Evidence, clock_goes_on, evidence, fingerprint
 from data.errors import UserError
 from data.join import NEW_ATTEMPT, Join
-from data.names import run_name_of, unnamed
 from data.readers.base import Batch, Choices
 from data.sql import first
 from data.sql import number as sql_number

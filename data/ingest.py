@@ -9,15 +9,15 @@ from uuid import uuid4
 
 import duckdb
 
+from data.arrival.spool import ByteStream, spool
 from data.catalogue import load_catalogue
 from data.errors import UserError
 from data.load import write
-from data.mappings import remember_mapping
+from data.mapping.saved import remember_mapping
 from data.readers.base import Choices, Progress, Source, no_progress
 from data.rebuild import made_by_itself, rebuild, remove_example, undo_upload
 from data.receipt import Receipt
 from data.run_details import check_ids, choices_details, missing_for_cost
-from data.spool import ByteStream, spool
 from data.sql import first
 from data.store import Store
 from data.upload import choices_from, read_upload

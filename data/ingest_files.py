@@ -7,16 +7,16 @@ from pathlib import Path
 from uuid import uuid4
 
 from data import readers
+from data.arrival.gather import Failed, Unit, spooled, units, walk
+from data.arrival.spool import CHUNK_BYTES, ByteStream
+from data.arrival.unpack import EMPTY, PassedOver, is_archive, natural, unpack
 from data.errors import UnreadableFileError, UserError
-from data.gather import Failed, Unit, spooled, units, walk
 from data.ingest import check_choices, check_space, ingest_file, ingest_source
 from data.join import joins_a_run
 from data.readers import AmbiguousFormatError
 from data.readers.base import Choices, Progress, Source, no_progress
 from data.receipt import Receipt
-from data.spool import CHUNK_BYTES, ByteStream
 from data.store import Store
-from data.unpack import EMPTY, PassedOver, is_archive, natural, unpack
 
 SHOWN = 5
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import duckdb
 
+from data.arrival.names import GENERIC
 from data.errors import UserError
-from data.names import GENERIC
 from data.readers.base import Batch, Choices
 from data.sql import number
 

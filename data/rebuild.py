@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import duckdb
 
+from data.arrival.spool import spool
 from data.derive import BY_DETAILS
 from data.errors import UserError
 from data.join import CLOCK, FOLDER, Join
@@ -18,7 +19,6 @@ from data.load import TELEMETRY_END, write
 from data.readers.base import Progress, no_progress
 from data.receipt import Receipt
 from data.run_details import apply_details, set_applied
-from data.spool import spool
 from data.sql import number
 from data.store import Store, connect
 from data.tables import FILES_ONLY, columns, tables

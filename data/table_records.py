@@ -9,12 +9,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from data.arrival.kinds import HEAD_BYTES
+from data.arrival.spool import spool_bytes
 from data.csvio import TEXT_LIMIT
 from data.errors import UserError
-from data.kinds import HEAD_BYTES
 from data.parquet_rows import parquet_records
 from data.readers.base import Progress, SetAside, Source, no_progress
-from data.spool import spool_bytes
 from data.table_items import Items, is_csv
 from data.values import parse_number
 

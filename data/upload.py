@@ -8,7 +8,7 @@ from typing import Any
 
 from data import readers
 from data.errors import UnreadableFileError
-from data.mapping import FORMAT
+from data.mapping.language import FORMAT
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 from data.table_records import table_sample
 

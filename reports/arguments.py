@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from data.arrival.unpack import natural
 from data.errors import UserError
-from data.mapping import FORMAT, make_plan
-from data.unpack import natural
+from data.mapping.language import FORMAT, make_plan
 
 
 def found_files(given: Sequence[str]) -> tuple[list[Path], list[dict[str, Any]]]:

@@ -111,7 +111,8 @@ def test_a_missing_file_is_named(home):
     "arguments",
     [(), ("dance",), ("import",), ("import", "x", "--gpus", "0"), ("import", "x", "--gpus", "many"),
      ("analyse",), ("analyse", "ledger", "--params", "{"), ("analyse", "ledger", "--params", "[1]"),
-     ("import", "x", "--map", "/nowhere/map.json"), ("report",), ("link",), ("link", "revoke"), ("facts",), ("serve", "--port", "x")],
+     ("import", "x", "--map", "/nowhere/map.json"), ("report",), ("link",), ("link", "revoke"), ("facts",),
+     ("serve", "--port", "x")],
 )  # fmt: skip
 def test_wrong_usage_is_exit_code_2(arguments, place):
     done = cli(*arguments, home=place / "unused")

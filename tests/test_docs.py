@@ -21,8 +21,9 @@ from analysis.measures import MEASURES
 from analysis.params import DEFAULT_PRICE, CommonParams
 from analysis.result import Assumption, Figure, Notice, Result
 from analysis.utilisation import LOW_COVERAGE
-from data import attempt_match, csvio, gpu_rollup, ingest, receipt, spool, unpack
-from data.readers.keymap import KeyRule
+from data import attempt_match, csvio, gpu_rollup, ingest, receipt
+from data.arrival import spool, unpack
+from data.logs.keymap import KeyRule
 from data.readers.templates import templates
 from data.run_details import Algorithm, Mode, Role, Status
 from data.store import get_store

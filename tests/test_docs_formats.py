@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from data.arrival.unpack import limits
 from data.errors import UnreadableFileError
 from data.readers import REGISTRY, choose
 from data.readers.base import Choices
 from data.readers.templates import TemplateReader
-from data.unpack import limits
 from tests.data.verl_files import spooled
 from tests.docs_pages import COLUMNS, FOREIGN_CSV, FORMATS_CSV, GROUPS, foreign, format_tables, formats
 from tests.docs_pages import DOCS as PAGES

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from data.logs.console_batch import ConsoleLog, batch_of
+from data.logs.console_text import LineClock, printed_number
+from data.logs.flat import FlatRun, Row
+from data.logs.verl_lines import clean, pieces
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
-from data.readers.console_batch import ConsoleLog, batch_of
-from data.readers.console_text import LineClock, printed_number
-from data.readers.flat import FlatRun, Row
 from data.readers.verl_console import numbered_lines
-from data.readers.verl_lines import clean, pieces
 
 _DONE = re.compile(r"Epoch \d+/\d+ Step \d+/\d+ Train step (\d{1,15})/(\d+) done")
 _STATS = re.compile(r"Stats \((\d+)/(\d+)\):")

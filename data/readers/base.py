@@ -24,7 +24,7 @@ class Source:
     """A spooled upload: the untouched original and its decoded UTF-8, LF twin (the same file when clean).
 
     `head` is the first 64 KiB of decoded text. `kind`: text, parquet, tfevents (one TensorBoard event file)
-    or folder (a tar of the files of one run folder, see `data.bundle`); only text has a head and lines.
+    or folder (a tar of the files of a run folder, see `data.arrival.bundle`); only text has a head and lines.
     """
 
     name: str

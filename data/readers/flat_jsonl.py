@@ -4,6 +4,10 @@ import re
 from pathlib import Path
 
 from data.errors import UnreadableFileError
+from data.logs.flat import FlatRun, Row, framework_of, make_batch
+from data.logs.flat_rows import ANY_COUNTERS, number_steps
+from data.logs.json_rows import epoch_of, numbers, read_json_log, shown, step_of
+from data.logs.verl_batch import run_name
 from data.readers import (
     prime_rl_metrics,
     tinker_metrics,
@@ -13,11 +17,7 @@ from data.readers import (
     wandb_summary,
 )  # fmt: skip
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
-from data.readers.flat import FlatRun, Row, framework_of, make_batch
-from data.readers.flat_rows import ANY_COUNTERS, number_steps
 from data.readers.foreign import http_json
-from data.readers.json_rows import epoch_of, numbers, read_json_log, shown, step_of
-from data.readers.verl_batch import run_name
 
 SOURCE = "flat_metrics"
 KNOWN_FROM = 0.5

@@ -4,12 +4,12 @@ from itertools import islice
 from pathlib import Path
 
 from data.errors import UnreadableFileError
-from data.mapping import FORMAT, Plan, make_plan
+from data.mapping.gpus import gpu_batch
+from data.mapping.language import FORMAT, Plan, make_plan
+from data.mapping.rows import rows_batch
+from data.mapping.steps import steps_batch
+from data.mapping.tasks import tasks_batch
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
-from data.readers.mapped_gpus import gpu_batch
-from data.readers.mapped_rows import rows_batch
-from data.readers.mapped_steps import steps_batch
-from data.readers.mapped_tasks import tasks_batch
 from data.table_records import Records
 
 LEARN_ROWS = 500

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 
+from data.logs.console_batch import ConsoleLog, batch_of
+from data.logs.console_text import ErrorWatch, LineClock
+from data.logs.flat import FlatRun, Row
+from data.logs.nemo_rl_lines import STEP_TIME, Block, BlockScanner
+from data.logs.verl_lines import clean, pieces
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
-from data.readers.console_batch import ConsoleLog, batch_of
-from data.readers.console_text import ErrorWatch, LineClock
-from data.readers.flat import FlatRun, Row
-from data.readers.nemo_rl_lines import STEP_TIME, Block, BlockScanner
 from data.readers.verl_console import numbered_lines
-from data.readers.verl_lines import clean, pieces
 
 _TOTAL = re.compile(r"Total step time: [\d.]+s")
 _TIMER = re.compile(

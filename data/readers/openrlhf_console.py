@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from data.logs.console_batch import ConsoleLog, batch_of, coverage_warning, read_record
+from data.logs.console_text import LineClock, seconds_between
+from data.logs.flat import FlatRun, Row
+from data.logs.log_clock import parse_moment
+from data.logs.verl_lines import clean, pieces
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
-from data.readers.console_batch import ConsoleLog, batch_of, coverage_warning, read_record
-from data.readers.console_text import LineClock, seconds_between
-from data.readers.flat import FlatRun, Row
-from data.readers.log_clock import parse_moment
 from data.readers.verl_console import numbered_lines
-from data.readers.verl_lines import clean, pieces
 
 _STEP = re.compile(r"Global step (\d{1,15}): (?=\{)")
 _EVAL = re.compile(r"global_step (\d{1,15})\b[^{]{0,40}eval_metrics: (?=\{)")

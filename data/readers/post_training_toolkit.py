@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from data.bundle import Members, open_bundle
+from data.arrival.bundle import Members, open_bundle
 from data.errors import UnreadableFileError
+from data.logs.flat import FlatRun, Row, make_batch
+from data.logs.json_rows import JsonLog, numbers, read_json_log, shown, step_of
+from data.logs.verl_batch import run_name
 from data.readers.base import Batch, Choices, Progress, Proposal, SetAside, Sniff, Source, no_progress
-from data.readers.flat import FlatRun, Row, make_batch
-from data.readers.json_rows import JsonLog, numbers, read_json_log, shown, step_of
 from data.readers.run_manifest import STATUSES, Manifest, manifest_proposals
-from data.readers.verl_batch import run_name
 from data.timezones import parse_stamp
 
 METRICS = "metrics.jsonl"

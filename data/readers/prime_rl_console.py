@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from data.errors import UnreadableFileError
+from data.logs.flat import FlatFile, Row
+from data.logs.verl_batch import run_name
+from data.logs.verl_lines import MAX_STEP, clean, number, pieces
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
-from data.readers.flat import FlatFile, Row
 from data.readers.prime_rl_metrics import Pool, prime_batch, prime_run
-from data.readers.verl_batch import run_name
 from data.readers.verl_console import numbered_lines
-from data.readers.verl_lines import MAX_STEP, clean, number, pieces
 
 KEYS = {
     "Loss": "loss/mean",

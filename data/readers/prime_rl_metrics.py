@@ -9,10 +9,10 @@ from typing import Literal
 import pandas as pd
 
 from data.errors import UnreadableFileError
+from data.logs.flat import FlatFile, FlatRun, Row, make_batch
+from data.logs.json_rows import epoch_of, numbers, read_json_log, shown, step_of
+from data.logs.verl_batch import run_name
 from data.readers.base import PROCESS_MARK, Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
-from data.readers.flat import FlatFile, FlatRun, Row, make_batch
-from data.readers.json_rows import epoch_of, numbers, read_json_log, shown, step_of
-from data.readers.verl_batch import run_name
 
 Pool = Literal["trainer", "orchestrator"]
 

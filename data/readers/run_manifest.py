@@ -12,10 +12,10 @@ import pandas as pd
 from data.catalogue import load_catalogue
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
+from data.logs.framework import frameworks
+from data.logs.verl_batch import run_name
 from data.readers.base import Batch, Choices, Progress, Proposal, Sniff, Source, no_progress
-from data.readers.framework import frameworks
 from data.readers.tinker_console import named_llm
-from data.readers.verl_batch import run_name
 from data.timezones import Stamp, parse_stamp, to_utc, zone_of
 
 MAX_BYTES = 4 << 20

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from data.logs.console_batch import ConsoleLog, batch_of, coverage_warning
+from data.logs.console_text import LineClock, fill_values, read_dict
+from data.logs.flat import FlatRun, Row
+from data.logs.verl_lines import clean, pieces
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
-from data.readers.console_batch import ConsoleLog, batch_of, coverage_warning
-from data.readers.console_text import LineClock, fill_values, read_dict
-from data.readers.flat import FlatRun, Row
 from data.readers.verl_console import numbered_lines
-from data.readers.verl_lines import clean, pieces
 
 _HEADER = re.compile(r"(?:^|[\s-])Step (\d{1,15}):\s*(\{.*)?$")
 _TELLING = re.compile(

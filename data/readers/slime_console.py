@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from data.logs.console_batch import ConsoleLog, batch_of, coverage_warning, read_record
+from data.logs.console_text import LineClock, seconds_between
+from data.logs.flat import FlatRun, Row
+from data.logs.verl_attempts import DUPLICATE
+from data.logs.verl_lines import clean, pieces
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
-from data.readers.console_batch import ConsoleLog, batch_of, coverage_warning, read_record
-from data.readers.console_text import LineClock, seconds_between
-from data.readers.flat import FlatRun, Row
-from data.readers.verl_attempts import DUPLICATE
 from data.readers.verl_console import numbered_lines
-from data.readers.verl_lines import clean, pieces
 
 _RECORD = re.compile(
     r"(?:^|[\s\])])((?:critic-)?(?:perf|rollout|train|step|eval|multi_turn|passrate)) (\d{1,15}): (?=\{)"

@@ -17,6 +17,9 @@ PANDAS = {
     "DOUBLE": "float64", "BIGINT": "Int64", "INTEGER": "Int64", "BOOLEAN": "boolean",
     "TIMESTAMP": "datetime64[us]", "DATE": "object", "VARCHAR": "object",
 }  # fmt: skip
+RUN_MAY_BE_MISSING = frozenset(
+    {"checkpoints", "evals", "env_events", "gpu_samples", "costs", "scheduler_jobs"}
+)
 _SCORE_LIMIT = {"fraction": 1.0, "percent": 100.0}
 
 
@@ -86,7 +89,7 @@ class Collector:
     def _complete(self, row: Row) -> str:
         """Fill defaults in place; the sentence that says why the row cannot be stored, else ''."""
         names = {c.name for t in self.template.tables for c in tables()[t]}
-        baseline = self.template.name in ("checkpoints", "evals", "env_events", "gpu_samples", "costs", "scheduler_jobs")
+        baseline = self.template.name in RUN_MAY_BE_MISSING
         if "run" in names and row.get("run") is None and not baseline:
             row["run"] = PurePath(self.file_name).stem
         if "attempt" in names and row.get("attempt") is None and row.get("run") is not None:

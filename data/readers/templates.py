@@ -12,12 +12,12 @@ from data.errors import UnreadableFileError
 from data.facts_base import source_facts
 from data.gpu_batch import GpuFile, build, missing_facts
 from data.gpu_rollup import MEASURES, connect
+from data.logs.verl_facts import step_facts
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
 from data.readers.gpu_csv import GpuColumns, GpuRows, load_gpu_rows
 from data.readers.template_rows import Fields, Row, RowParser, match_header
 from data.readers.template_specs import CHOICES, Template, templates
 from data.readers.template_tables import Collector
-from data.readers.verl_facts import step_facts
 from data.timezones import zone_of
 
 LEARN_ROWS = 500

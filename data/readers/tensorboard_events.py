@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from data.arrival.names import run_name_of
 from data.errors import UnreadableFileError
-from data.names import run_name_of
+from data.logs.tensorboard import EventFile, batch_of, has_scalars, read_points
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
-from data.readers.tensorboard import EventFile, batch_of, has_scalars, read_points
 
 
 class TensorboardEventsReader:

@@ -3,13 +3,13 @@
 import re
 from pathlib import Path
 
-from data.bundle import Members, open_bundle
+from data.arrival.bundle import Members, open_bundle
+from data.arrival.kinds import HEAD_BYTES
+from data.arrival.names import run_name_of
 from data.errors import UnreadableFileError
-from data.kinds import HEAD_BYTES
-from data.names import run_name_of
+from data.logs.tensorboard import EventFile, batch_of, has_scalars, opened_at, read_points
+from data.logs.tfrecord import is_event_file
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
-from data.readers.tensorboard import EventFile, batch_of, has_scalars, opened_at, read_points
-from data.tfrecord import is_event_file
 
 _NAME = re.compile(r"^events\.out\.tfevents\.(?P<time>\d+)\.(?P<host>.+?)(?:\.(?P<pid>\d+)\.\d+)?(?:\.v2)?$")
 _STAMP = re.compile(r"^\d+(?:\.\d+)?$")

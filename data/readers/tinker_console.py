@@ -8,13 +8,13 @@ from pathlib import Path
 
 from data.catalogue import load_catalogue
 from data.errors import UnreadableFileError
+from data.logs.flat import FlatFile, FlatRun, Row, make_batch
+from data.logs.llm_guess import guess_llm
+from data.logs.verl_batch import run_name
+from data.logs.verl_lines import MAX_STEP, number, pieces
 from data.readers.base import Batch, Choices, Progress, Proposal, SetAside, Sniff, Source, no_progress
-from data.readers.flat import FlatFile, FlatRun, Row, make_batch
-from data.readers.llm_guess import guess_llm
 from data.readers.tinker_metrics import HOSTED
-from data.readers.verl_batch import run_name
 from data.readers.verl_console import numbered_lines
-from data.readers.verl_lines import MAX_STEP, number, pieces
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _OWNER = re.compile(r"^\s*(?:\[([^\[\]]{1,200})\])?\s*")

@@ -3,10 +3,10 @@
 import json
 from pathlib import Path
 
-from data.bundle import Members, open_bundle
+from data.arrival.bundle import Members, open_bundle
+from data.arrival.kinds import HEAD_BYTES
+from data.arrival.names import run_name_of
 from data.errors import UnreadableFileError
-from data.kinds import HEAD_BYTES
-from data.names import run_name_of
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 from data.readers.tinker_console import named_llm
 from data.readers.tinker_metrics import SIGNS, TinkerRlReader, TinkerSftReader

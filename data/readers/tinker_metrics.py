@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 from data.errors import UnreadableFileError
+from data.logs.flat import FlatRun, Row, make_batch
+from data.logs.json_rows import JsonLog, numbers, read_json_log, shown, step_of
+from data.logs.verl_batch import run_name
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
-from data.readers.flat import FlatRun, Row, make_batch
-from data.readers.json_rows import JsonLog, numbers, read_json_log, shown, step_of
-from data.readers.verl_batch import run_name
 
 _KEY = re.compile(r'"([^"\\]+)"\s*:')
 _ENV = re.compile(r"^env/(?:all|\d+|[^/]+)/")

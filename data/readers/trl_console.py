@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
+from data.logs.console_batch import ConsoleLog, batch_of, read_record
+from data.logs.console_text import Bar, LineClock, bars_in, read_dict
+from data.logs.flat import FlatRun, Row
+from data.logs.trl_keys import is_online, is_training, offline_warning, stated_runtime, step_time_warning
+from data.logs.verl_lines import clean, pieces
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
-from data.readers.console_batch import ConsoleLog, batch_of, read_record
-from data.readers.console_text import Bar, LineClock, bars_in, read_dict
-from data.readers.flat import FlatRun, Row
-from data.readers.trl_keys import is_online, is_training, offline_warning, stated_runtime, step_time_warning
 from data.readers.verl_console import numbered_lines
-from data.readers.verl_lines import clean, pieces
 
 _START = re.compile(r"\{\s*['\"](?:loss|eval_[\w/]+|train_runtime)['\"]\s*:")
 _OTHER_START = re.compile(

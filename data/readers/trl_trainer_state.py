@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from data.errors import UnreadableFileError
+from data.logs.console_text import printed_number
+from data.logs.flat import FlatFile, FlatRun, Row, make_batch
+from data.logs.trl_keys import last_counter, offline_warning, stated_runtime, step_time_warning
+from data.logs.verl_batch import run_name
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
-from data.readers.console_text import printed_number
-from data.readers.flat import FlatFile, FlatRun, Row, make_batch
-from data.readers.trl_keys import last_counter, offline_warning, stated_runtime, step_time_warning
-from data.readers.verl_batch import run_name
 
 _HISTORY = re.compile(r'"log_history"\s*:\s*\[')
 _SCALAR = re.compile(

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from data.errors import UnreadableFileError
+from data.logs.log_clock import StampKeeper
+from data.logs.verl import verl_share
+from data.logs.verl_attempts import Mark, exception_text, split_attempts
+from data.logs.verl_batch import Parsed, make_batch, run_name
+from data.logs.verl_config import ConfigCollector
+from data.logs.verl_lines import Record, clean, decimals, is_cut, parse_step, pieces, step_line
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
-from data.readers.log_clock import StampKeeper
-from data.readers.verl import verl_share
-from data.readers.verl_attempts import Mark, exception_text, split_attempts
-from data.readers.verl_batch import Parsed, make_batch, run_name
-from data.readers.verl_config import ConfigCollector
-from data.readers.verl_lines import Record, clean, decimals, is_cut, parse_step, pieces, step_line
 
 _BAR = re.compile(r"Training Progress:.*?\| *(\d+)/(\d+) \[(?:(\d+) days?, )?((?:\d+:)?\d+:\d\d)<")
 _RESUME = re.compile(r"(?:Setting global step to |Resuming from \S*global_step_|Load from checkpoint folder: "

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from data.errors import UnreadableFileError
+from data.logs.verl import verl_share
+from data.logs.verl_attempts import split_attempts
+from data.logs.verl_batch import Parsed, make_batch, run_name
+from data.logs.verl_lines import MAX_STEP, Record, number
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
-from data.readers.verl import verl_share
-from data.readers.verl_attempts import split_attempts
-from data.readers.verl_batch import Parsed, make_batch, run_name
-from data.readers.verl_lines import MAX_STEP, Record, number
 
 _PROGRESS_BYTES = 1 << 20
 _SHAPE = re.compile(r'^[ \t]*\{\s*"step"\s*:\s*-?\d+(?:\.0*)?\s*,\s*"data"\s*:\s*\{', re.MULTILINE)

@@ -11,16 +11,16 @@ import pandas as pd
 from data.csvio import CsvRows, no_rows, read_layout, split_line
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
+from data.logs.flat_attempts import FlatAttempt, Step
+from data.logs.flat_facts import comparable
+from data.logs.flat_map import SFT, Mapping, add_attempt
+from data.logs.flat_modes import mode_of
+from data.logs.framework import framework_of
+from data.logs.verl import Tables, settle_score_kinds
+from data.logs.verl_facts import eval_facts, step_facts
+from data.logs.wandb_header import judge_header, parse_header
+from data.logs.wandb_points import Chart, Points
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
-from data.readers.flat_attempts import FlatAttempt, Step
-from data.readers.flat_facts import comparable
-from data.readers.flat_map import SFT, Mapping, add_attempt
-from data.readers.flat_modes import mode_of
-from data.readers.framework import framework_of
-from data.readers.verl import Tables, settle_score_kinds
-from data.readers.verl_facts import eval_facts, step_facts
-from data.readers.wandb_header import judge_header, parse_header
-from data.readers.wandb_points import Chart, Points
 
 SOURCE = "wandb"
 _ONE_RUN_FACTS = ("reward_last", "gpu_count_inferred", "gpu_hours", "mfu_mean", "throughput_tokens_per_s")

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from data.csvio import CsvLayout, CsvRows, no_rows, read_layout, split_line
 from data.errors import UnreadableFileError
+from data.logs.flat import FlatFile
+from data.logs.flat_rows import LOG_COUNTER
+from data.logs.framework import framework_of
+from data.logs.wandb_header import judge_header
+from data.logs.wandb_rows import CLOCKS, INDEX_COLUMNS, RUN_COLUMNS, History, history_batch
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
-from data.readers.flat import FlatFile
-from data.readers.flat_rows import LOG_COUNTER
-from data.readers.framework import framework_of
 from data.readers.gpu_keys import with_gpus
 from data.readers.verl_jsonl import JsonObjects
-from data.readers.wandb_header import judge_header
-from data.readers.wandb_rows import CLOCKS, INDEX_COLUMNS, RUN_COLUMNS, History, history_batch
 
 SOURCE = "wandb_history"
 _KEY = re.compile(r'"([^"\\]{1,200})"\s*:')

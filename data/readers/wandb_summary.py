@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from data.errors import UnreadableFileError
+from data.logs.flat import FlatFile, FlatRun, framework_of, make_batch
+from data.logs.flat_attempts import LONGEST_RUN_S
+from data.logs.flat_rows import LOG_COUNTER, number_steps
+from data.logs.verl_batch import run_name
+from data.logs.wandb_rows import CLOCKS, History
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
-from data.readers.flat import FlatFile, FlatRun, framework_of, make_batch
-from data.readers.flat_attempts import LONGEST_RUN_S
-from data.readers.flat_rows import LOG_COUNTER, number_steps
-from data.readers.verl_batch import run_name
-from data.readers.wandb_rows import CLOCKS, History
 
 SOURCE = "wandb_summary"
 _MEDIA = ("_type", "_latest_artifact_path")

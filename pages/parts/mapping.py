@@ -9,7 +9,8 @@ from typing import Any
 
 import streamlit as st
 
-from data.mapping import (
+from data.mapping.guess import as_choice, guess
+from data.mapping.language import (
     BENCHMARK,
     CUMULATIVE,
     FIXED,
@@ -23,8 +24,7 @@ from data.mapping import (
     parse_meaning,
     targets,
 )
-from data.mapping_guess import as_choice, guess
-from data.mappings import SavedMapping, saved_mapping
+from data.mapping.saved import SavedMapping, saved_mapping
 from data.store import Store
 from data.table_records import TableSample, file_sample
 from pages.parts import upload_actions as actions

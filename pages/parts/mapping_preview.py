@@ -9,12 +9,12 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from data.arrival.spool import spool_bytes
 from data.errors import UserError
-from data.mapping import FORMAT, parse_meaning
-from data.mapping_check import Summary, summarise
+from data.mapping.check import Summary, summarise
+from data.mapping.language import FORMAT, parse_meaning
 from data.readers.base import Batch, Choices
 from data.readers.mapped import MappedTableReader
-from data.spool import spool_bytes
 from data.table_records import TableSample
 
 _ROWS = 6

@@ -11,7 +11,7 @@ import streamlit as st
 from data.errors import UserError
 from data.ingest import ingest_file, undo_upload
 from data.ingest_files import ingest_files
-from data.mapping import FORMAT
+from data.mapping.language import FORMAT
 from data.queries.uploads import receipt_and_choices
 from data.readers import REGISTRY
 from data.readers.base import Choices

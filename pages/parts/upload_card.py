@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from data.mapping import FORMAT
+from data.mapping.language import FORMAT
 from data.queries import uploads as queries
 from data.receipt import Receipt
 from data.store import Store

@@ -2,7 +2,7 @@
 
 import struct
 
-from data.tfrecord import crc32c, masked
+from data.logs.tfrecord import crc32c, masked
 
 
 def varint(value: int) -> bytes:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from data.bundle import listing, open_bundle, pack
+from data.arrival.bundle import listing, open_bundle, pack
+from data.arrival.kinds import BUNDLE_MARK
+from data.arrival.spool import spool_bytes
 from data.errors import UnreadableFileError
-from data.kinds import BUNDLE_MARK
-from data.spool import spool_bytes
 
 LONG = "deep/" + "x" * 180 + "/é.txt"
 FILES = {"metrics/loss": b"1 0.5 0\n", "meta.yaml": b"run_id: a\n", "empty": b"", LONG: "né".encode()}

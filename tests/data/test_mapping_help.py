@@ -7,15 +7,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from data.arrival.spool import spool_bytes
 from data.errors import UnreadableFileError
 from data.ingest import ingest_file, rebuild
-from data.mapping import make_plan, parse_meaning
-from data.mapping_check import summarise
-from data.mapping_guess import as_choice, guess
-from data.mappings import saved_mapping
+from data.mapping.check import summarise
+from data.mapping.guess import as_choice, guess
+from data.mapping.language import make_plan, parse_meaning
+from data.mapping.saved import saved_mapping
 from data.readers import choose
 from data.readers.base import Choices
-from data.spool import spool_bytes
 from data.store import Store
 from data.table_records import TableSample, file_sample, table_sample
 

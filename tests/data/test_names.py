@@ -2,7 +2,7 @@
 
 import pytest
 
-from data.names import run_name_of, unnamed
+from data.arrival.names import run_name_of, unnamed
 
 
 @pytest.mark.parametrize(

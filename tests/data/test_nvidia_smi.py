@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from data.arrival.spool import spool, spool_bytes
 from data.csvio import read_layout
 from data.errors import UnreadableFileError
 from data.facts_base import blank_facts
@@ -18,7 +19,6 @@ from data.readers import gpu_odd
 from data.readers.base import Batch, Choices
 from data.readers.gpu_csv import load_gpu_rows
 from data.readers.nvidia_smi import NvidiaSmiReader, _columns
-from data.spool import spool, spool_bytes
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"
 HEAD = "timestamp, index, uuid, utilization.gpu [%], memory.used [MiB], power.draw [W]"

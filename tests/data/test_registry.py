@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from data.errors import UnreadableFileError, UserError
+from data.logs.keymap import find_rule, load_keymap, parse_eval_key, rules_for
+from data.logs.llm_guess import guess_llm
 from data.readers import REGISTRY, AmbiguousFormatError, choose, registry, sniff_all
 from data.readers.base import Batch, Choices, Progress, Reader, Sniff, Source, no_progress
 from data.readers.foreign import describe, recognise
-from data.readers.keymap import find_rule, load_keymap, parse_eval_key, rules_for
-from data.readers.llm_guess import guess_llm
 from data.readers.template_specs import templates
 from data.readers.templates import template_csv
 from tests.data.verl_files import config_lines, jsonl, line, spooled, values

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data import spool as module
+from data.arrival import spool as module
+from data.arrival.spool import spool, spool_bytes
 from data.errors import UnreadableFileError
-from data.spool import spool, spool_bytes
 
 
 class Trickle(io.RawIOBase):

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from data.arrival.spool import spool_bytes
 from data.errors import UnreadableFileError
 from data.facts_base import PHASES, blank_facts
 from data.readers import choose, sniff_all
@@ -17,7 +18,6 @@ from data.readers.base import Batch, Choices
 from data.readers.template_specs import CHOICES
 from data.readers.templates import READERS as TEMPLATE_READERS
 from data.readers.templates import TemplateReader, template_csv, template_docs, templates
-from data.spool import spool_bytes
 from data.tables import tables
 from data.values import is_missing
 

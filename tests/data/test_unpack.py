@@ -16,9 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from data import unpack as module
+from data.arrival import unpack as module
+from data.arrival.unpack import Limits, Unpacked, is_archive, natural, unpack
 from data.errors import UnreadableFileError
-from data.unpack import Limits, Unpacked, is_archive, natural, unpack
 
 SMALL = Limits(1 << 20, ratio=20, ratio_from_bytes=100_000, members=20, name_characters=60)
 

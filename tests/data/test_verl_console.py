@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.errors import UnreadableFileError, UserError
+from data.logs.verl import split_tokens
+from data.logs.verl_lines import Record, clean, number, parse_step, step_line
 from data.readers.base import Choices
-from data.readers.verl import split_tokens
 from data.readers.verl_console import VerlConsoleReader
-from data.readers.verl_lines import Record, clean, number, parse_step, step_line
 from tests.data.verl_files import (
     SUMMARY,
     TASK,

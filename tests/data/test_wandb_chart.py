@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.errors import UnreadableFileError
+from data.logs.wandb_header import judge_header, parse_header
 from data.readers.base import Batch, Choices
 from data.readers.wandb_chart import WandbChartReader
-from data.readers.wandb_header import judge_header, parse_header
 from tests.data.verl_files import spooled
 
 RUN = "grpo - lr 1e-6 - seed.2"

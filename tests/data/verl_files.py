@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from data.arrival.spool import spool_bytes
 from data.readers.base import Batch, Choices, Source
 from data.readers.verl_console import VerlConsoleReader
 from data.readers.verl_jsonl import VerlJsonlReader
-from data.spool import spool_bytes
 
 TASK = "\x1b[36m(TaskRunner pid=77)\x1b[0m "
 WORKER = "\x1b[36m(WorkerDict pid=88, ip=10.0.0.2)\x1b[0m "

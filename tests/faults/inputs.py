@@ -7,7 +7,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from data.bundle import write_bundle
+from data.arrival.bundle import write_bundle
 from data.readers.base import Choices
 from data.readers.templates import template_csv, templates
 from tests.data.readers import test_amd_smi as amd

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from data.arrival.spool import spool_bytes
 from data.errors import UserError
 from data.ingest import ingest_file, undo_upload
 from data.ingest_files import ingest_files
 from data.readers import REGISTRY, choose
 from data.readers.base import Batch
-from data.spool import spool_bytes
 from data.store import Store
 from tests.faults.held import Truth, broken, held
 from tests.faults.inputs import Sample, samples

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from data.arrival.spool import spool_bytes
 from data.errors import UserError
 from data.readers import choose
 from data.readers.base import Batch, Choices
-from data.spool import spool_bytes
 from tests.data.readers.gpu_files import samples
 from tests.data.readers.test_focus import HEADER, USED
 

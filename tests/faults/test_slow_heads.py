@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from data.arrival.spool import spool_bytes
 from data.readers import sniff_all
-from data.spool import spool_bytes
 
 SIGNS = (" ", "\n", " \n", '"', "{", "[", "[ ", "(", "| ", "1,", "7", "\x1b[", 'a="', "{'", "1:1", " - ")
 LIMIT_S = 3.0

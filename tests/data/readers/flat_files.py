@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
+from data.logs.flat import FlatFile, FlatRun, Row, make_batch
 from data.readers.base import Batch, Choices, Source
-from data.readers.flat import FlatFile, FlatRun, Row, make_batch
 from data.readers.registry import choose
 from tests.data.verl_files import spooled
 

@@ -7,8 +7,8 @@ from typing import Any
 import duckdb
 import pandas as pd
 
+from data.arrival.spool import spool, spool_bytes
 from data.readers.base import Batch, Choices, Reader
-from data.spool import spool, spool_bytes
 
 CORPUS = Path(__file__).parents[3].parent / "shared" / "corpus"
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from data.logs.console_text import LineClock, bars_in, fill_values, printed_number, read_dict
 from data.readers.base import SetAside
-from data.readers.console_text import LineClock, bars_in, fill_values, printed_number, read_dict
 
 NAMES = st.text(
     st.characters(codec="utf-8", exclude_categories=["Cs"], exclude_characters="\n"), min_size=1, max_size=12

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from data.logs.flat import FlatFile, FlatRun, Row, make_batch
+from data.logs.flat_attempts import split
+from data.logs.flat_rows import gaps_in, number_steps
 from data.readers.base import SetAside
-from data.readers.flat import FlatFile, FlatRun, Row, make_batch
-from data.readers.flat_attempts import split
-from data.readers.flat_rows import gaps_in, number_steps
 from tests.data.readers.flat_files import engine, phases, rows, steps
 from tests.data.verl_files import spooled
 

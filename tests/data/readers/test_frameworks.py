@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from data.readers.flat_modes import algorithm_of
-from data.readers.framework import framework_of
+from data.logs.flat_modes import algorithm_of
+from data.logs.framework import framework_of
 from tests.data.readers.flat_files import clocked, history_csv, load, phases, steps
 
 GIB = 2**30

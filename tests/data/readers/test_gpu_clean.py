@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from data import typed_csv
+from data.arrival.spool import spool_bytes
 from data.csvio import read_layout
 from data.gpu_rollup import connect
 from data.readers import gpu_table
 from data.readers.base import Batch, Choices
 from data.readers.gpu_csv import load_gpu_rows
 from data.readers.nvidia_smi import NvidiaSmiReader, _columns
-from data.spool import spool_bytes
 
 HEAD = "timestamp, index, uuid, name, utilization.gpu [%], memory.used [MiB], power.draw [W], fan.speed [%]"
 

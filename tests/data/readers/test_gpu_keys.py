@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from data.arrival.spool import spool_bytes
 from data.readers.base import Batch, Choices
 from data.readers.gpu_keys import add_gpus, gpu_from_keys, gpu_key
 from data.readers.wandb_history import WandbHistoryCsvReader
-from data.spool import spool_bytes
 from tests.data.readers.gpu_files import samples
 
 START = datetime(2026, 1, 1)

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from data.arrival.spool import spool_bytes
 from data.errors import UnreadableFileError, UserError
-from data.mapping import MappingError, header_hash, make_plan
+from data.mapping.language import MappingError, header_hash, make_plan
 from data.readers.base import Batch, Choices
 from data.readers.mapped import MappedTableReader
-from data.spool import spool_bytes
 
 STEPS = (
     "it;dur;gen;toks so far;ok %;when;gsm;weird\n"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from data.bundle import pack
+from data.arrival.bundle import pack
 from data.errors import UnreadableFileError
 from data.ingest_files import ingest_files
 from data.readers import choose

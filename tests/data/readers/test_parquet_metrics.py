@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from data.arrival.spool import spool_bytes
 from data.errors import UnreadableFileError, UserError
 from data.readers.base import Batch, Choices, Source
 from data.readers.parquet_metrics import WandbHistoryParquetReader
 from data.readers.registry import choose
-from data.spool import spool_bytes
 from tests.data.readers.flat_files import clocked, phases, steps
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from data.bundle import pack
+from data.arrival.bundle import pack
 from data.errors import UnreadableFileError
 from data.ingest import ingest_file
 from data.readers.base import Batch, Choices

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from data.bundle import pack
+from data.arrival.bundle import pack
+from data.arrival.names import run_name_of
+from data.arrival.spool import spool_bytes
 from data.errors import UnreadableFileError
 from data.facts_base import blank_facts
-from data.names import run_name_of
+from data.logs.tensorboard import forward
+from data.logs.tensorboard_proto import ProtoError, decode
 from data.readers import choose
 from data.readers.base import Batch, Choices, Source
-from data.readers.tensorboard import forward
-from data.readers.tensorboard_proto import ProtoError, decode
-from data.spool import spool_bytes
 from tests.data.event_files import block, event, framed, opened, scalars, simple, summary, tensor, varint
 
 T0 = 1_700_000_000.0

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from data.bundle import pack
+from data.arrival.bundle import pack
 from data.errors import UnreadableFileError
 from data.readers.base import Batch, Choices, Source
 from data.readers.registry import choose

@@ -1,0 +1,1 @@
+"""From bytes that arrive to files that a reader can judge: spool, archives, folders, names."""

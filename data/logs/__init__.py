@@ -1,0 +1,1 @@
+"""Logs of rows of raw metric keys, and text logs: what several readers share."""
