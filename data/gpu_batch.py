@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 from data.csvio import TEXT_LIMIT
-from data.gpu_ordered import Spacing, space, write_part
+from data.gpu_ordered import Spacing, space, write_parts
 from data.gpu_rollup import MEASURES, hold, time_facts
 from data.readers.base import Batch, Choices, SetAside, Source
 from data.readers.gpu_csv import GpuIdentity, GpuRows
@@ -79,8 +79,8 @@ def build(
         if n:
             batch.ignored[reason] += n
     if batch.stored:
-        batch.gpu_parts.append(scratch / f"gpu_samples{len(batch.gpu_parts) or ''}.parquet")
-        _write(file, batch.gpu_parts[-1], ids, spacing is not None)
+        part = scratch / f"gpu_samples{len(batch.gpu_parts) or ''}.parquet"
+        batch.gpu_parts += _write(file, part, ids, spacing is not None)
         batch.tables["gpus"] = _gpus_table(file, ids, choices)
     _time_facts(file, batch, choices, spacing)
 
@@ -92,7 +92,8 @@ def _in_order(file: GpuFile, ids: Mapping[int, str], stamp: str) -> Spacing | No
         return None
     table = rows.clean
     ts = table["stamp"] if stamp == "stamp" else con.sql(f"select {stamp} from clean").to_arrow_table()[0]
-    spacing = space(table["gpu"].to_numpy(), ts.to_numpy().view(np.int64))
+    ts = ts.chunk(0) if ts.num_chunks == 1 else ts.combine_chunks()
+    spacing = space(table["gpu"].chunk(0).to_numpy(), ts.to_numpy().view(np.int64))
     if spacing is None:
         return None
     table = table.drop_columns("stamp").append_column("ts", ts)
@@ -197,12 +198,11 @@ def _utc(file: GpuFile, batch: Batch, choices: Choices) -> str:
     return found.sql("stamp")
 
 
-def _write(file: GpuFile, part: Path, ids: Mapping[int, str], in_order: bool) -> None:
+def _write(file: GpuFile, part: Path, ids: Mapping[int, str], in_order: bool) -> list[Path]:
     con, measures = file.rows.con, file.measures
     if in_order:
         chosen = {name: (f"n{i}", file.rows.rules[i]) for name, i in measures.items()}
-        write_part(part, file.rows.clean, [ids[gpu] for gpu in range(len(ids))], chosen)
-        return
+        return write_parts(part, file.rows.clean, [ids[gpu] for gpu in range(len(ids))], chosen)
     columns = ", ".join(m if m in measures else f"null::double as {m}" for m in MEASURES)
     con.execute(
         f"copy (select names.gpu_id, ts, dt_s, {columns} from held join names using (gpu)) to "
@@ -210,6 +210,7 @@ def _write(file: GpuFile, part: Path, ids: Mapping[int, str], in_order: bool) ->
         + str(part).replace("'", "''")
         + "' (format parquet)"
     )
+    return [part]
 
 
 def _gpus_table(file: GpuFile, ids: Mapping[int, str], choices: Choices) -> pd.DataFrame:

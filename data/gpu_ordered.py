@@ -4,6 +4,7 @@ The same left hold as `gpu_rollup.hold`, for files in which the stamps of every 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,11 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from data.gpu_rollup import HOLD_MEDIANS, MEASURES
+from data.typed_csv import WORKERS
 from data.values import NumberRule
 
-BLOCK_ROWS = 1 << 20
-GROUP_ROWS = 1 << 19
+BLOCK_ROWS = 1 << 19
+GROUP_ROWS = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -30,28 +32,45 @@ class Spacing:
     gap_s: float | None
 
 
-def space(gpu: NDArray[Any], ts_us: NDArray[np.int64]) -> Spacing | None:
-    """The spacing of rows by GPU number and UTC time; None when a GPU's time stands still or goes back."""
-    held: NDArray[Any] = np.zeros(len(gpu), np.int32)
-    gaps: list[NDArray[Any]] = []
+def space(gpu: NDArray[Any], ts_us: NDArray[np.int64], whole: bool = True) -> Spacing | None:
+    """The spacing of rows by GPU number and UTC time; None when a GPU's time stands still or goes back.
+
+    `whole`: expect that every row stands for whole microseconds below 2^31, which take half the memory.
+    """
+    held: NDArray[Any] = np.zeros(len(gpu), np.int32 if whole else np.float64)
     rows_of = np.bincount(gpu)
-    for low, high in _blocks(rows_of):
+
+    def block(numbers: tuple[int, int]) -> NDArray[Any] | None:
+        low, high = numbers
         rows = np.flatnonzero((gpu >= low) & (gpu < high))
         rows = rows[np.argsort(gpu[rows], kind="stable")]
-        ends = np.cumsum(rows_of[low:high])
-        block = _space_block(ts_us[rows], ends)
-        if block is None:
+        spaced = _space_block(ts_us[rows], np.cumsum(rows_of[low:high]))
+        if spaced is None:
             return None
-        mine, found = block
-        if mine.size and (mine.max() >= 1 << 31 or np.any(mine != np.floor(mine))):
-            held = held.astype(np.float64)
-        held[rows] = mine
-        gaps.append(found.astype(np.int32) if found.size and found.max() < 1 << 31 else found)
-    every = np.concatenate(gaps)
+        held[rows] = spaced[0]
+        if whole and np.any(held[rows] != spaced[0]):
+            raise _NotWholeError
+        gaps = spaced[1]
+        return gaps.astype(np.int32) if gaps.size and gaps.max() < 1 << 31 else gaps
+
+    try:
+        with ThreadPoolExecutor(WORKERS) as pool:
+            gaps = list(pool.map(block, _blocks(rows_of)))
+    except _NotWholeError:
+        return space(gpu, ts_us, whole=False)
+    found = [one for one in gaps if one is not None]
+    if len(found) < len(gaps):
+        return None
+    every = np.concatenate(found)
+    del gaps, found
     if not every.size:
         return Spacing(held, None, None, None)
     top, total = int(every.max()), int(every.sum(dtype=np.int64))
     return Spacing(held, top / 1e6, float(np.median(every, overwrite_input=True)) / 1e6, total / 1e6)
+
+
+class _NotWholeError(Exception):
+    """A row stands for a fraction of a microsecond, or for very long."""
 
 
 def _blocks(rows_of: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
@@ -86,36 +105,51 @@ def _space_block(
     return held, found
 
 
-def write_part(
+def write_parts(
     path: Path, table: pa.Table, gpu_ids: Sequence[str], measures: Mapping[str, tuple[str, NumberRule]]
-) -> None:
+) -> list[Path]:
     """Write the columns of `gpu_samples` from a table with ts, gpu, held_us and numbers as written.
 
-    `measures`: column and rule of each measure; the others are NULL.
+    A large table becomes a file a core, `path` and others beside it. `measures`: column and rule of each
+    measure; the others are NULL.
     """
-    names, writer = pa.array(gpu_ids, pa.string()), None
-    try:
-        for start in range(0, table.num_rows, GROUP_ROWS):
-            rows = table.slice(start, GROUP_ROWS)
-            columns = {
-                "gpu_id": pa.DictionaryArray.from_arrays(_one(rows, "gpu").cast(pa.int32()), names),
-                "ts": _one(rows, "ts"),
-                "dt_s": pa.array(_one(rows, "held_us").to_numpy() / 1e6),
-            }
-            for name in MEASURES:
-                columns[name] = _measure(rows, measures.get(name))
-            batch = pa.record_batch(columns)
-            writer = writer or pq.ParquetWriter(path, batch.schema, store_schema=False)
-            writer.write_batch(batch)
-    finally:
-        if writer is not None:
-            writer.close()
+    files = max(1, min(WORKERS, table.num_rows // (2 * GROUP_ROWS)))
+    each = -(-table.num_rows // files)
+    paths = [path, *(path.with_stem(f"{path.stem}-{k}") for k in range(1, files))]
+    names = pa.array(gpu_ids, pa.string())
+
+    def write(k: int) -> None:
+        writer = None
+        try:
+            for start in range(k * each, min((k + 1) * each, table.num_rows), GROUP_ROWS):
+                rows = table.slice(start, min(GROUP_ROWS, (k + 1) * each - start))
+                batch = _samples(rows, names, measures)
+                writer = writer or pq.ParquetWriter(paths[k], batch.schema, store_schema=False)
+                writer.write_batch(batch)
+        finally:
+            if writer is not None:
+                writer.close()
+
+    with ThreadPoolExecutor(files) as pool:
+        list(pool.map(write, range(files)))
+    return paths
 
 
-def _measure(rows: pa.Table, source: tuple[str, NumberRule] | None) -> pa.Array:
-    if source is None:
-        return pa.nulls(rows.num_rows, pa.float64())
-    column, rule = source
+def _samples(
+    rows: pa.Table, names: pa.Array, measures: Mapping[str, tuple[str, NumberRule]]
+) -> pa.RecordBatch:
+    columns = {
+        "gpu_id": pa.DictionaryArray.from_arrays(_one(rows, "gpu").cast(pa.int32()), names),
+        "ts": _one(rows, "ts"),
+        "dt_s": pa.array(_one(rows, "held_us").to_numpy() / 1e6),
+    }
+    empty = pa.nulls(rows.num_rows, pa.float64())
+    for name in MEASURES:
+        columns[name] = _measure(rows, *measures[name]) if name in measures else empty
+    return pa.record_batch(columns)
+
+
+def _measure(rows: pa.Table, column: str, rule: NumberRule) -> pa.Array:
     raw = _one(rows, column).to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
     return pa.array(rule.scaled(raw), from_pandas=True)
 

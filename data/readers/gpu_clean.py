@@ -6,7 +6,7 @@ caller. A cell that the bulk cast would hand to the value parser ends the attemp
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import duckdb
@@ -43,38 +43,45 @@ class CleanPlan:
         return words | {i: pa.string() if r.suffix else pa.float64() for i, r in self.numbers.items()}
 
 
-@dataclass
 class CleanRows:
-    """All rows in file order, a list entry a stretch; `combos`: distinct identity cells and their rows.
+    """All rows in file order; `combos`: distinct identity cells, `combo_rows`: how many rows each has.
 
-    `stamps`: microseconds since 1970. `numbers`: as written, NaN where missing.
+    `stamps`: microseconds since 1970. `numbers`: as written, NaN where missing. Every column is one block of
+    memory from the start: thousands of small ones would leave holes as large as the data.
     """
 
-    combos: dict[tuple[str, ...], int] = field(default_factory=dict)
-    combo_rows: Counter[int] = field(default_factory=Counter)
-    missing: Counter[int] = field(default_factory=Counter)
-    stamps: list[NDArray[np.int64]] = field(default_factory=list)
-    combo: list[NDArray[np.int32]] = field(default_factory=list)
-    numbers: dict[int, list[NDArray[Any]]] = field(default_factory=dict)
+    def __init__(self, columns: Sequence[int], rows: int) -> None:
+        self.combos: dict[tuple[str, ...], int] = {}
+        self.combo_rows: Counter[int] = Counter()
+        self.missing: Counter[int] = Counter()
+        self.stamps = np.empty(rows, np.int64)
+        self.combo: NDArray[Any] = np.empty(rows, np.int32)
+        self.numbers: dict[int, NDArray[Any]] = {i: np.empty(rows, np.float32) for i in columns}
+        self.rows = 0
 
-    @property
-    def rows(self) -> int:
-        """How many rows there are."""
-        return sum(map(len, self.stamps))
+    def add(self, stretch: "_Stretch") -> None:
+        """Take the next rows; raises NotCleanError when the file has more rows than lines."""
+        at = slice(self.rows, self.rows + len(stretch.stamps))
+        if at.stop > len(self.stamps):
+            raise NotCleanError("more rows than lines")
+        self.rows = at.stop
+        self.stamps[at] = stretch.stamps
+        for i, values in stretch.numbers.items():
+            self.numbers[i] = self.numbers[i].astype(np.result_type(self.numbers[i], values), copy=False)
+            self.numbers[i][at] = values
+        self.missing.update(stretch.missing)
+        known = [self.combos.setdefault(texts, len(self.combos)) for texts, _ in stretch.combos]
+        for number, (_, rows) in zip(known, stretch.combos, strict=True):
+            self.combo_rows[number] += rows
+        self.combo[at] = np.array(known, np.int32)[stretch.combo]
 
     def table(self, gpu_of_combo: Sequence[int]) -> pa.Table:
-        """Columns stamp, gpu and n<i>; the lists are emptied on the way, so nothing is held twice."""
+        """Columns stamp, gpu and n<i> over the same memory."""
         small = np.int16 if max(gpu_of_combo) < 1 << 15 else np.int32
-        gpu = np.array(gpu_of_combo, small)
-        columns = {"stamp": pa.chunked_array([pa.array(s.view("datetime64[us]")) for s in self.stamps])}
-        columns["gpu"] = pa.chunked_array([pa.array(gpu[combo]) for combo in self.combo])
-        self.combo.clear()
-        for i, parts in self.numbers.items():
-            kind = np.result_type(*{part.dtype for part in parts})
-            columns[f"n{i}"] = pa.chunked_array(
-                [pa.array(part.astype(kind, copy=False), from_pandas=True) for part in parts]
-            )
-            parts.clear()
+        columns = {"stamp": pa.array(self.stamps.view("datetime64[us]"))}
+        columns["gpu"] = pa.array(np.array(gpu_of_combo, small)[self.combo])
+        for i, values in self.numbers.items():
+            columns[f"n{i}"] = pa.array(values, from_pandas=self.missing[i] > 0)
         return pa.table(columns)
 
 
@@ -84,20 +91,13 @@ def read_clean(
     """Read a file in which every row is plain; raises NotCleanError at the first thing that is not."""
     if not plan.numbers:
         raise NotCleanError("no number column")
-    found = CleanRows(numbers={i: [] for i in plan.numbers})
+    found = CleanRows(list(plan.numbers), source.physical_lines - layout.first_data_line + 1)
 
     def work(table: pa.Table) -> _Stretch:
         return _Stretch(con, plan, table)
 
     for stretch in each_stretch(source, layout, plan.types(), missing_cells(), work, progress):
-        found.stamps.append(stretch.stamps)
-        for i, values in stretch.numbers.items():
-            found.numbers[i].append(values)
-        found.missing.update(stretch.missing)
-        known = [found.combos.setdefault(texts, len(found.combos)) for texts, _ in stretch.combos]
-        for number, (_, rows) in zip(known, stretch.combos, strict=True):
-            found.combo_rows[number] += rows
-        found.combo.append(np.array(known, np.int32)[stretch.combo])
+        found.add(stretch)
     return found
 
 

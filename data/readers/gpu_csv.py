@@ -154,6 +154,7 @@ def _load_clean(
     if any(one.mig or one.mig_mode for one in gpus):
         raise NotCleanError("GPUs may be split")
     rows, table = read.rows, read.table([one.gpu for one in gpus])
+    del read.combo
     counts = CsvCounts(records=rows, field_counts=Counter({len(layout.header): rows}))
     rules = {i: rule for i, rule in plan.rules.items() if rule is not None}
     found = GpuRows(con, counts, gpus, plan.offset, read.missing, clean=table, rules=rules)
