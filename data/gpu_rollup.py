@@ -4,7 +4,7 @@ Left hold: a sample stands for the time to the next one of the same GPU, at most
 GPU; the last one stands for 0 s; the rest of a longer gap is unknown time, never idle time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import duckdb
@@ -66,35 +66,29 @@ def hold(con: duckdb.DuckDBPyConnection, relation: str, measures: Sequence[str],
     return before - number(con, "select count(*) from spaced")
 
 
-def wide_sql(relation: str, measures: Sequence[str], key: str = "gpu_id") -> str:
+def wide_sql(relation: str, measures: Sequence[str], key: str = "gpu_id", full: Collection[str] = ()) -> str:
     """One row a key and minute `m` (minutes since 1970): `k` seconds of samples, and for each measure `name`
     k_name (seconds with a value), w_name (sum of value x seconds), lo_name, hi_name, n_name.
 
     A sample that reaches past its minute is cut at the minute's end, so no minute knows more than 60 s; n
     counts samples that begin in the minute. Minutes are whole numbers: four times as fast as timestamps.
+    `full`: measures that have a value in every row, which saves their own sums.
     """
     rolled = _rolled(measures)
     values = "".join(f", {name}" for name in rolled)
     until = "(epoch_us(ts) + (dt_s * 1e6)::bigint)"
     inside = f"(epoch_us(ts) % {MINUTE_US} + (dt_s * 1e6)::bigint <= {MINUTE_US} or dt_s > {FAR_GAP_S})"
-    again = "".join(
-        f", sum(k_{n}) as k_{n}, sum(w_{n}) as w_{n}, min(lo_{n}) as lo_{n}, max(hi_{n}) as hi_{n}, "
-        f"sum(n_{n})::bigint as n_{n}"
-        for n in rolled
-    )
     return f"""
-        select {key}, m, sum(k) as k{again} from (
-            select {key}, epoch_us(ts) // {MINUTE_US} as m, sum(dt_s) as k{_sums(rolled, "dt_s", "1")}
-            from {relation} where {inside} group by all
+        select {key}, m, sum(s) as k{"".join(_sums(name, name in full) for name in rolled)} from (
+            select {key}, epoch_us(ts) // {MINUTE_US} as m, 1 as own{values},
+                case when {inside} then dt_s
+                    else ({MINUTE_US} - epoch_us(ts) % {MINUTE_US}) / 1e6 end as s
+            from {relation}
             union all
-            select {key}, m, sum(s) as k{_sums(rolled, "s", "own")} from (
-                select {key}, m, (m * {MINUTE_US} <= epoch_us(ts))::int as own{values},
-                    least((m + 1) * {MINUTE_US} - epoch_us(ts), {until} - m * {MINUTE_US},
-                          {MINUTE_US}, dt_s * 1e6) / 1e6 as s
-                from (select *, unnest(generate_series(epoch_us(ts) // {MINUTE_US},
-                             ({until} - 1) // {MINUTE_US})) as m
-                      from {relation} where not {inside})
-            ) group by all
+            select {key}, m, 0{values}, least({MINUTE_US}, {until} - m * {MINUTE_US}) / 1e6
+            from (select *, unnest(generate_series(epoch_us(ts) // {MINUTE_US} + 1,
+                         ({until} - 1) // {MINUTE_US})) as m
+                  from {relation} where not {inside})
         ) group by all"""
 
 
@@ -118,12 +112,12 @@ def _rolled(measures: Sequence[str]) -> list[str]:
     return [name for name in measures if name not in NOT_ROLLED_UP]
 
 
-def _sums(rolled: Sequence[str], seconds: str, own: str) -> str:
-    return "".join(
-        f", sum(case when {n} is not null then {seconds} end) as k_{n}, sum({seconds} * {n}) as w_{n}, "
-        f"min({n}) as lo_{n}, max({n}) as hi_{n}, "
-        f"sum(case when {n} is not null then {own} else 0 end) as n_{n}"
-        for n in rolled
+def _sums(name: str, is_full: bool) -> str:
+    seconds = "sum(s)" if is_full else f"sum(case when {name} is not null then s end)"
+    count = "sum(own)" if is_full else f"sum(case when {name} is not null then own else 0 end)"
+    return (
+        f", {seconds} as k_{name}, sum(s * {name}) as w_{name}, min({name}) as lo_{name}, "
+        f"max({name}) as hi_{name}, {count}::bigint as n_{name}"
     )
 
 

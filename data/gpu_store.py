@@ -35,6 +35,7 @@ class _Part:
     last: object
     has_gaps: bool
     measures: tuple[str, ...]
+    full: tuple[str, ...]
 
 
 def add_samples(
@@ -82,7 +83,7 @@ def _forget(con: duckdb.DuckDBPyConnection, part_ids: list[str], gpu_ids: list[s
 
 
 def _roll_up(con: duckdb.DuckDBPyConnection, relation: str, part: _Part) -> None:
-    con.execute(f"CREATE OR REPLACE TEMP TABLE wide AS {wide_sql(relation, part.measures)}")
+    con.execute(f"CREATE OR REPLACE TEMP TABLE wide AS {wide_sql(relation, part.measures, full=part.full)}")
     if set(part.measures) - NOT_ROLLED_UP:
         con.execute(f"INSERT INTO gpu_minutes BY NAME {minutes_of_wide_sql('wide', part.measures)}")
     if part.has_gaps:
@@ -112,7 +113,8 @@ def _describe(con: duckdb.DuckDBPyConnection, relation: str) -> _Part:
     if row is None:
         raise RuntimeError("an aggregate returned no row")
     found = tuple(m for m, n in zip(MEASURES, row[5:], strict=True) if n)
-    return _Part(int(row[0]), list(row[1]), row[2], row[3], bool(row[4]), found)
+    full = tuple(m for m, n in zip(MEASURES, row[5:], strict=True) if n == row[0])
+    return _Part(int(row[0]), list(row[1]), row[2], row[3], bool(row[4]), found, full)
 
 
 def _take(con: duckdb.DuckDBPyConnection, parts: Path, path: Path) -> Path:
