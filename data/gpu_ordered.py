@@ -18,7 +18,7 @@ from data.gpu_rollup import HOLD_MEDIANS, MEASURES
 from data.typed_csv import WORKERS
 from data.values import NumberRule
 
-BLOCK_ROWS = 1 << 19
+BLOCK_ROWS = 1 << 20
 GROUP_ROWS = 1 << 18
 
 
@@ -37,36 +37,37 @@ def space(gpu: NDArray[Any], ts_us: NDArray[np.int64], whole: bool = True) -> Sp
 
     `whole`: expect that every row stands for whole microseconds below 2^31, which take half the memory.
     """
-    held: NDArray[Any] = np.zeros(len(gpu), np.int32 if whole else np.float64)
     rows_of = np.bincount(gpu)
+    before = np.concatenate([[0], np.cumsum(np.maximum(rows_of - 1, 0))])
+    held: NDArray[Any] = np.zeros(len(gpu), np.int32 if whole else np.float64)
+    gaps: NDArray[Any] = np.empty(before[-1], np.int32 if whole else np.int64)
 
-    def block(numbers: tuple[int, int]) -> NDArray[Any] | None:
+    def block(numbers: tuple[int, int]) -> bool:
         low, high = numbers
         rows = np.flatnonzero((gpu >= low) & (gpu < high))
         rows = rows[np.argsort(gpu[rows], kind="stable")]
         spaced = _space_block(ts_us[rows], np.cumsum(rows_of[low:high]))
         if spaced is None:
-            return None
-        held[rows] = spaced[0]
-        if whole and np.any(held[rows] != spaced[0]):
+            return False
+        if whole and not all(_is_whole(one) for one in spaced):
             raise _NotWholeError
-        gaps = spaced[1]
-        return gaps.astype(np.int32) if gaps.size and gaps.max() < 1 << 31 else gaps
+        held[rows], gaps[before[low] : before[high]] = spaced
+        return True
 
     try:
         with ThreadPoolExecutor(WORKERS) as pool:
-            gaps = list(pool.map(block, _blocks(rows_of)))
+            if not all(list(pool.map(block, _blocks(rows_of)))):
+                return None
     except _NotWholeError:
         return space(gpu, ts_us, whole=False)
-    found = [one for one in gaps if one is not None]
-    if len(found) < len(gaps):
-        return None
-    every = np.concatenate(found)
-    del gaps, found
-    if not every.size:
+    if not gaps.size:
         return Spacing(held, None, None, None)
-    top, total = int(every.max()), int(every.sum(dtype=np.int64))
-    return Spacing(held, top / 1e6, float(np.median(every, overwrite_input=True)) / 1e6, total / 1e6)
+    top, total = int(gaps.max()), int(gaps.sum(dtype=np.int64))
+    return Spacing(held, top / 1e6, float(np.median(gaps, overwrite_input=True)) / 1e6, total / 1e6)
+
+
+def _is_whole(us: NDArray[Any]) -> bool:
+    return not us.size or bool(us.max() < 1 << 31 and np.all(us == np.floor(us)))
 
 
 class _NotWholeError(Exception):

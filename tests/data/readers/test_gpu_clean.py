@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from data import typed_csv
+from data import gpu_ordered, typed_csv
 from data.arrival.spool import spool_bytes
 from data.csvio import read_layout
 from data.gpu_rollup import connect
@@ -207,4 +207,29 @@ def test_every_kind_of_missing_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     text = "\n".join(lines) + "\n"
     both = [batch_of(text, tmp_path, monkeypatch, clean) for clean in (True, False)]
     assert both[1].facts["missing_cells[power.draw [W]]"] == len(words)
+    assert_equal(*both)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_long_gaps_and_half_microseconds_are_spaced_alike(
+    whole: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tail = "250" if whole else "250001"
+    stamps = [f"2026/01/01 00:00:0{s}.250" for s in range(4)] + [f"2026/01/01 00:00:04.{tail}"]
+    stamps += [f"2026/01/{day:02d} 00:00:04.{tail}" for day in (2, 9, 30)]
+    rows = [f"{stamp}, {g}, {k}, 100" for k, stamp in enumerate(stamps) for g in range(2)]
+    text = "\n".join(["timestamp, index, utilization.gpu [%], power.draw [W]", *rows]) + "\n"
+    assert was_clean(text, tmp_path)
+    both = [batch_of(text, tmp_path, monkeypatch, clean) for clean in (True, False)]
+    assert both[0].facts["gap_max_s"] == 21 * 86400
+    assert_equal(*both)
+
+
+def test_a_large_table_becomes_a_part_a_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu_ordered, "GROUP_ROWS", 16)
+    monkeypatch.setattr(gpu_ordered, "BLOCK_ROWS", 20)
+    monkeypatch.setattr(gpu_ordered, "WORKERS", 3)
+    text = text_of(plain(59), Look(True))
+    both = [batch_of(text, tmp_path, monkeypatch, clean) for clean in (True, False)]
+    assert [len(batch.gpu_parts) for batch in both] == [3, 1]
     assert_equal(*both)
