@@ -7,6 +7,7 @@ caller. A cell that the bulk cast would hand to the value parser ends the attemp
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import duckdb
@@ -93,8 +94,10 @@ def read_clean(
         raise NotCleanError("no number column")
     found = CleanRows(list(plan.numbers), source.physical_lines - layout.first_data_line + 1)
 
+    stamps = _Stamps(con, plan.stamp_sql)
+
     def work(table: pa.Table) -> _Stretch:
-        return _Stretch(con, plan, table)
+        return _Stretch(stamps, plan, table)
 
     for stretch in each_stretch(source, layout, plan.types(), missing_cells(), work, progress):
         found.add(stretch)
@@ -104,9 +107,9 @@ def read_clean(
 class _Stretch:
     """One stretch of rows, converted and checked."""
 
-    def __init__(self, con: duckdb.DuckDBPyConnection, plan: CleanPlan, table: pa.Table) -> None:
+    def __init__(self, stamps: "_Stamps", plan: CleanPlan, table: pa.Table) -> None:
         self.missing: Counter[int] = Counter()
-        self.stamps = _stamps(con, plan, _one(table, plan.time))
+        self.stamps = stamps(_one(table, plan.time))
         self.combos, self.combo = _combos([_one(table, i) for i in plan.identity], table.num_rows)
         self.numbers = {i: self._number(i, rule, _one(table, i)) for i, rule in plan.numbers.items()}
         for i in plan.others:
@@ -142,15 +145,23 @@ def _without_suffix(cells: pa.Array, suffix: str) -> pa.Array:
         raise NotCleanError(str(error)[:200]) from error
 
 
-def _stamps(con: duckdb.DuckDBPyConnection, plan: CleanPlan, cells: pa.DictionaryArray) -> NDArray[np.int64]:
-    with con.cursor() as cursor:
-        cursor.execute("set TimeZone = 'UTC'")
-        cursor.register("words", pa.table({"c0": cells.dictionary}))
-        found = cursor.execute(f"select epoch_us({plan.stamp_sql}) as at from words").fetchnumpy()["at"]
-    if np.ma.is_masked(found):
-        raise NotCleanError("a time stamp of another form")
-    stamps: NDArray[np.int64] = np.asarray(found, np.int64)[cells.indices.to_numpy()]
-    return stamps
+class _Stamps:
+    """Microseconds since 1970 of time cells, by the SQL of the plan: threads take turns on the connection."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, sql: str) -> None:
+        self._con, self._sql, self._lock = con, f"select epoch_us({sql}) as at from words", Lock()
+
+    def __call__(self, cells: pa.DictionaryArray) -> NDArray[np.int64]:
+        with self._lock:
+            self._con.register("words", pa.table({"c0": cells.dictionary}))
+            try:
+                found = self._con.execute(self._sql).fetchnumpy()["at"]
+            finally:
+                self._con.unregister("words")
+        if np.ma.is_masked(found):
+            raise NotCleanError("a time stamp of another form")
+        stamps: NDArray[np.int64] = np.asarray(found, np.int64)[cells.indices.to_numpy()]
+        return stamps
 
 
 def _combos(
@@ -170,8 +181,9 @@ def _combos(
     number = np.zeros(total, np.int64)
     number[used] = np.arange(len(used))
     counts = np.bincount(code, minlength=total)[used].tolist()
-    texts = [one.take(pa.array(first[used])).to_pylist() for one in columns]
-    named = [tuple(map(str, row)) for row in zip(*texts, strict=True)] if texts else [()]
+    rows_used = pa.array(first[used])
+    texts = [one.dictionary.take(one.indices.take(rows_used)).to_pylist() for one in columns]
+    named = list(zip(*texts, strict=True)) if texts else [()]
     return list(zip(named, counts, strict=True)), number[code]
 
 
