@@ -7,7 +7,16 @@ from analysis.phases import ON_CLOCK
 NO_CLOCK = (
     "the clock of the other pool is not in the file, so what would hold the step up instead is not known"
 )
+PART_CLOCK = (
+    "the timers of the other pool cover only a part of its step, so what would hold the step up instead is "
+    "not known"
+)
+OWN_PART = "the timers of this pool cover only a part of its step, so what it would save is not known"
 OVERLAP = "pools overlap: the longest one sets the step"
+TOLD_FRAC = 0.5
+"""A pool is told when its timers, waits included, cover this share of the step."""
+WAITS_FRAC = 0.05
+"""A pool that waits longer than this share of the step does not set the pace."""
 
 
 def with_free(phases: pd.DataFrame) -> pd.DataFrame:
@@ -15,7 +24,8 @@ def with_free(phases: pd.DataFrame) -> pd.DataFrame:
 
     Needs run, mode, pool, kind, mean_s, step_mean_s. Synchronous: step - phase. Otherwise the work of each
     pool overlaps: step - (longest pool now - longest pool without the phase); with one pool's clock only, its
-    wait can go and nothing else can be told.
+    wait can go and nothing else can be told. A pool whose timers leave most of the step unattributed has no
+    clock to compare with, and the longest pool must not be one that waits.
     """
     parts = [_one_run(group.copy()) for _, group in phases.groupby("run", sort=True)]
     if not parts:
@@ -37,16 +47,29 @@ def _one_run(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _overlapping(rows: pd.DataFrame) -> None:
-    on_clock = rows["kind"].isin(ON_CLOCK)
+    on_clock, waits = rows["kind"].isin(ON_CLOCK), rows["kind"].eq("wait")
     work = rows[on_clock].groupby("pool")["mean_s"].sum()
-    if len(work) >= 2:
+    waited = rows[waits].groupby("pool")["mean_s"].sum()
+    covered = work.add(waited, fill_value=0.0)
+    told = rows["pool"].isin(covered[covered >= TOLD_FRAC * float(rows["step_mean_s"].max())].index)
+    if rows.loc[told & on_clock, "pool"].nunique() >= 2 and not _waits(work, waited, rows):
+        work = work[work.index.isin(rows.loc[told, "pool"])]
         longest = float(work.max())
         others = rows["pool"].map({pool: work.drop(pool).max() for pool in work.index})
         without = (rows["pool"].map(work) - rows["mean_s"]).combine(others, max)
-        rows.loc[on_clock, "step_if_free_s"] = rows["step_mean_s"] - (longest - without)
-        rows.loc[on_clock, "free_note"] = OVERLAP
+        rows.loc[told & on_clock, "step_if_free_s"] = rows["step_mean_s"] - (longest - without)
+        rows.loc[told & on_clock, "free_note"] = OVERLAP
+        rows.loc[~told & on_clock, "free_note"] = OWN_PART
         return
-    waits = rows["kind"].eq("wait")
-    rows.loc[waits, "step_if_free_s"] = rows["step_mean_s"] - rows["mean_s"]
-    rows.loc[waits, "free_note"] = "the trainer's clock: step - its wait"
-    rows.loc[on_clock, "free_note"] = NO_CLOCK
+    alone = len(covered) < 2
+    told |= alone
+    rows.loc[told & waits, "step_if_free_s"] = rows["step_mean_s"] - rows["mean_s"]
+    rows.loc[told & waits, "free_note"] = "the trainer's clock: step - its wait"
+    rows.loc[told & on_clock, "free_note"] = NO_CLOCK if alone else PART_CLOCK
+    rows.loc[~told & (waits | on_clock), "free_note"] = OWN_PART
+
+
+def _waits(work: "pd.Series[float]", waited: "pd.Series[float]", rows: pd.DataFrame) -> bool:
+    """Whether the pool with the most timed work waits: then another one sets the pace, untimed."""
+    wait = float(waited.get(work.idxmax(), 0.0))
+    return wait > WAITS_FRAC * float(rows["step_mean_s"].max())
