@@ -74,15 +74,20 @@ def build(
     mig = _one(file, f"select count(*) from identified where stamp is not null and gpu {_within(instances)}")
     rows.release()
     batch.stored = usable if spacing else _one(file, "select count(*) from spaced")
-    nameless = usable - duplicates - batch.stored - mig
-    for reason, n in (("duplicate sample", duplicates), (MIG_ROWS, mig), ("row names no GPU", nameless)):
-        if n:
-            batch.ignored[reason] += n
+    _ignore(batch, {"duplicate sample": duplicates, MIG_ROWS: mig}, usable)
     if batch.stored:
         part = scratch / f"gpu_samples{len(batch.gpu_parts) or ''}.parquet"
         batch.gpu_parts += _write(file, part, ids, spacing is not None)
         batch.tables["gpus"] = _gpus_table(file, ids, choices)
     _time_facts(file, batch, choices, spacing)
+
+
+def _ignore(batch: Batch, counts: dict[str, int], usable: int) -> None:
+    """Book rows with a stamp that are no samples; what no count explains names no GPU."""
+    nameless = usable - batch.stored - sum(counts.values())
+    for reason, n in (counts | {"row names no GPU": nameless}).items():
+        if n:
+            batch.ignored[reason] += n
 
 
 def _in_order(file: GpuFile, ids: Mapping[int, str], stamp: str) -> Spacing | None:

@@ -126,8 +126,7 @@ def load_gpu_rows(
         return number(con, plan.insert_sql(relation))
 
     counts = load_rows(con, source, layout, insert, progress, bulk_from_bytes)
-    rules = CellRules(columns.time, plan.offset, columns.units, plan.decimals, columns.binary_mb)
-    odd = OddCells(con, source, layout, rules)
+    odd = OddCells(con, source, layout, plan.cell_rules())
     odd.settle()
     found = GpuRows(con, counts, _identify(con, columns), plan.offset)
     found.set_aside = [*counts.set_aside, *odd.set_aside]
@@ -206,6 +205,11 @@ class _Plan:
             if i not in mapped
         }
         self._masks = -(-len(self._others) // MASK_BITS)
+
+    def cell_rules(self) -> CellRules:
+        """How the cells are read that the SQL does not know."""
+        columns = self._columns
+        return CellRules(columns.time, self.offset, columns.units, self.decimals, columns.binary_mb)
 
     def clean(self) -> CleanPlan:
         """The plan of the fast path; raises NotCleanError when a column needs more than a cast."""
