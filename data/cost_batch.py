@@ -305,7 +305,9 @@ def _warn(batch: Batch, totals: _Totals, choices: Choices) -> None:
     if not currencies and total(costs, amount) is not None:
         batch.warnings.append("The file names no currency: sums of money count the amounts as USD.")
     if totals.negative:
-        batch.warnings.append(f"{totals.negative} rows are negative (credits, corrections); they count.")
+        said = "1 row is" if totals.negative == 1 else f"{totals.negative} rows are"
+        counts = "it counts" if totals.negative == 1 else "they count"
+        batch.warnings.append(f"{said} negative (credits, corrections); {counts}.")
     if idle := batch.facts.get("unused_commitment_cost"):
         money = f"{idle:,.2f} {currencies[0]}" if currencies else f"{idle:,.2f}"
         batch.warnings.append(

@@ -6,8 +6,8 @@ from data.catalogue import Catalogue
 from data.readers.base import Batch, Proposal
 
 UNTIED = (
-    "The samples name no run. Name the one that held these GPUs (--run NAME, or 'Belongs to another run' on "
-    "the page) to see them beside its cost."
+    "The samples name no run: tie them to the run that held these GPUs ('Belongs to another run' on the "
+    "page, the run's name with the import) to see them beside its cost."
 )
 
 

@@ -293,9 +293,11 @@ def _rows(
 
 
 def _conflict(table: str, n: int, policy: Policy) -> str:
+    rows, was = (f"{n} row", "was") if n == 1 else (f"{n} rows", "were")
     if policy == "replace":
-        return f"{n} rows of {table} were there with other values and were replaced; undo takes that back."
-    return f"{n} rows of {table} were there with other values and were kept as they are."
+        return f"{rows} of {table} {was} there with other values and {was} replaced; undo takes that back."
+    kept = "it is" if n == 1 else "they are"
+    return f"{rows} of {table} {was} there with other values and {was} kept as {kept}."
 
 
 def _proposals(con: duckdb.DuckDBPyConnection, batch: Batch, upload_id: str) -> None:

@@ -20,11 +20,13 @@ _UNIT_WORDS = {
     "bytes": "bytes", "kib": "KiB", "mib": "MiB", "gib": "GiB", "kb": "kB", "mb": "MB", "gb": "GB",
     "tb": "TB", "w": "W", "watt": "W", "watts": "W", "mw": "mW", "milliwatts": "mW", "kw": "kW",
     "j": "J", "mj": "mJ", "kj": "kJ", "wh": "Wh", "kwh": "kWh", "mhz": "MHz", "ghz": "GHz", "khz": "kHz",
+    "frac": "ratio", "fraction": "ratio", "ratio": "ratio", "points": "points", "k": "K", "m": "M", "g": "G",
 }  # fmt: skip
 _RUNNING = frozenset({"cumulative", "cum", "cumul", "total_so_far", "so_far", "running", "accumulated"})
 _EXTRA: dict[str, tuple[str, ...]] = {
     "steps.step": ("it", "iterations", "update", "train_step", "training_step", "steps"),
-    "steps.step_s": ("dur", "duration", "step_dur", "step_duration", "iter_time", "iteration_time", "took"),
+    "steps.step_s": ("dur", "duration", "step_dur", "step_duration", "iter_time", "iteration_time", "took",
+                     "wall"),
     "steps.tok_total": ("toks", "tok", "ntokens", "token_count"),
     "steps.reward_mean": ("r", "avg_reward", "reward_avg", "rewards", "return", "mean_return"),
     "steps.ts": ("when", "datetime", "date", "logged_at", "wall_time"),
@@ -36,8 +38,8 @@ _EXTRA: dict[str, tuple[str, ...]] = {
     "gpu_samples.temp_c": ("temp", "temperature", "gpu_temp"),
     "gpu_samples.gpu_index": ("card", "device", "gpu_id", "gpu", "gpu_idx", "index"),
     "gpu_samples.host": ("node", "hostname", "machine", "instance", "server", "nodename"),
-    "step_phases.rollout": ("gen", "generation", "generate", "rollout", "sampling"),
-    "step_phases.train": ("train", "training", "update", "update_actor", "backward", "optim"),
+    "step_phases.rollout": ("gen", "generation", "generate", "rollout", "sampling", "decode", "decoding"),
+    "step_phases.train": ("train", "training", "update", "update_actor", "backward", "optim", "opt"),
     "step_phases.logprob": ("logprob", "logprobs", "old_logprob"),
     "step_phases.weight_sync": ("sync", "weight_sync", "broadcast"),
     "step_phases.reward": ("scoring", "verify", "grading"),
@@ -99,6 +101,11 @@ def _columns(target: Target, sample: TableSample) -> dict[str, Meaning]:
         taken.add(field.id)
         found[column] = Meaning(field, _unit(field, name, cells), _options(field, name, column))
     return found
+
+
+def unit_of(field: Field, column: str, cells: Sequence[str]) -> str | None:
+    """The unit of `field` that a column's name or cells tell; None when neither does."""
+    return _unit(field, _taken_apart(column), [cell for cell in cells if cell])
 
 
 def _options(field: Field, name: _Name, column: str) -> dict[str, str]:
@@ -166,6 +173,8 @@ def _unit(field: Field, name: _Name, cells: Sequence[str]) -> str | None:
         return _stamp_unit(cells)
     written = (name.unit or "").strip()
     unit = _UNIT_WORDS.get(written.casefold(), written)
+    unit = "fraction" if unit == "ratio" and field.unit == "score" else unit
+    unit = {"m": "min"}.get(written.casefold(), unit) if field.unit == "s" else unit
     if unit in field.units:
         return unit
     own = next((c[-1] for c in cells if c.endswith("%")), None)

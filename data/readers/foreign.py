@@ -77,11 +77,32 @@ def describe(head: str) -> str:
         return "a JSON list"
     if _is_json(first):
         return "a single JSON value"
+    name, cells = _table(first)
+    if cells:
+        return f"a table ({name}-separated) with the columns {_some(cells)}"
+    return f"text that begins with {first[:60]!r}"
+
+
+def _table(first: str) -> tuple[str, list[str]]:
+    """What separates the cells of a line that looks like a header, and the cells; none when it is none."""
     for delimiter, name in ((",", "comma"), ("\t", "tab"), (";", "semicolon"), ("|", "bar")):
         cells = [cell.strip().strip('"') for cell in first.split(delimiter)]
         if len(cells) >= 3 and all(len(cell) <= 60 for cell in cells):
-            return f"a table ({name}-separated) with the columns {_some(cells)}"
-    return f"text that begins with {first[:60]!r}"
+            return name, cells
+    return "", []
+
+
+def repeated_column(head: str) -> str | None:
+    """The first column name that the header of a table has more than once."""
+    first = _first_line(head).strip()
+    if first.startswith(("{", "[")):
+        return None
+    seen: set[str] = set()
+    for cell in _table(first)[1]:
+        if cell and cell in seen and not re.fullmatch(r"[-+.\d]*|true|false|NaN", cell, re.IGNORECASE):
+            return cell
+        seen.add(cell)
+    return None
 
 
 def _is_json(text: str) -> bool:

@@ -1,9 +1,11 @@
 """Any table whose columns a person has mapped: each kind of row goes through the engine that knows it."""
 
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
 from data.errors import UnreadableFileError
+from data.mapping.check import summarise
 from data.mapping.gpus import gpu_batch
 from data.mapping.language import FORMAT, Plan, make_plan
 from data.mapping.rows import rows_batch
@@ -41,18 +43,31 @@ class MappedTableReader:
                 "Map its columns on the page Telemetry.",
             )
         plan = make_plan(choices.columns)
-        names = _need(plan, source)
+        first = _first_rows(source)
+        names = _need(plan, source, first)
         engine = {"steps": steps_batch, "gpu_samples": gpu_batch, "eval_tasks": tasks_batch}
         batch = engine.get(plan.target.name, rows_batch)(plan, source, choices, names, scratch, progress)
-        batch.warnings = list(dict.fromkeys(batch.warnings))
+        batch.warnings = list(dict.fromkeys([*batch.warnings, *_doubts(plan, first, choices)]))
         batch.reconcile()
         return batch
 
 
-def _need(plan: Plan, source: Source) -> tuple[str, ...]:
+def _first_rows(source: Source) -> list[dict[str, str]]:
+    return [cells for _, _, cells in islice(Records(source).read(), LEARN_ROWS)]
+
+
+def _doubts(plan: Plan, first: Sequence[Mapping[str, str]], choices: Choices) -> list[str]:
+    """What the mapping screen doubts about the columns; readers speak of zones themselves."""
+    return [
+        f"Column {column}: {doubt}"
+        for column, meaning in plan.columns.items()
+        if meaning.field.unit != "UTC"
+        for doubt in summarise([cells.get(column, "") for cells in first], meaning, choices.timezone).doubts
+    ]
+
+
+def _need(plan: Plan, source: Source, first: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
     """Names of the columns in the first rows; refuses a file that lacks a mapped one."""
-    records = Records(source)
-    first = [cells for _, _, cells in islice(records.read(), LEARN_ROWS)]
     names = tuple(dict.fromkeys(name for cells in first for name in cells if name))
     if not first:
         raise UnreadableFileError("The file holds no row", source.name, "Check the export and load it again.")

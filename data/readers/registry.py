@@ -9,7 +9,7 @@ from pkgutil import iter_modules
 
 from data.errors import UnreadableFileError, UserError
 from data.readers.base import Choices, Reader, Sniff, Source
-from data.readers.foreign import describe, recognise
+from data.readers.foreign import describe, recognise, repeated_column
 from data.readers.template_specs import Template
 from data.readers.templates import TemplateReader
 from data.table_records import TableSample, table_sample
@@ -146,8 +146,20 @@ _KINDS = {
 }
 
 
+_NO_USE = frozenset({"html_page", "http_metrics_jsonl", "http_access_log", "dcgm_exporter_counters"})
+"""Foreign formats in which there is neither a training, a GPU, an evaluation nor a cost."""
+
+
 def _unknown(source: Source) -> UnreadableFileError:
     looks = _KINDS.get(source.kind) or describe(source.head)
+    twice = repeated_column(source.head) if source.kind == "text" else None
+    if twice:
+        return UnreadableFileError(
+            f"This looks like {looks}, which no reader knows; its column {twice!r} appears more than once",
+            source.name,
+            "Rename the columns so that each has a name of its own and load it again: then they can be "
+            "mapped ('Map its columns' on the page, --map FILE on the command line).",
+        )
     return UnreadableFileError(
         f"This looks like {looks}, which no reader knows", source.name, what_can_be_read()
     )
@@ -181,16 +193,23 @@ def _refuse_foreign(source: Source) -> None:
         remedy = f"Fill in the template {foreign.template} with its numbers and load that."
     else:
         remedy = what_can_be_read()
+    useless = foreign.format in _NO_USE
     raise UnreadableFileError(
-        f"Recognised {foreign.title} ({foreign.format}), which is not readable yet", source.name, remedy
+        f"Recognised {foreign.title} ({foreign.format}), which "
+        f"{'holds nothing this app can use' if useless else 'this app does not read as it is'}",
+        source.name,
+        remedy,
     )
 
 
 def what_can_be_read() -> str:
-    """One sentence: every readable format."""
-    foreign = [reader.title for reader in REGISTRY if not isinstance(reader, TemplateReader)]
-    ours = [reader.template.title for reader in REGISTRY if isinstance(reader, TemplateReader)]
-    return f"Load one of: {', '.join(foreign)}; or a filled-in template ({', '.join(ours)})."
+    """The families of readable formats in one sentence, and what to do with any other table."""
+    return (
+        "Readable are training logs (verl, NeMo RL, TRL, W&B, TensorBoard, MLflow and more), GPU samples "
+        "(nvidia-smi, DCGM, Prometheus), evaluations, Slurm jobs, sandbox events, cost exports (FOCUS, "
+        "Azure) and the app's templates: docs/formats.md lists them. Any other table can be read once its "
+        "columns are mapped: 'Map its columns' on the page, --map FILE on the command line."
+    )
 
 
 def preview(source: Source) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from data.mapping.guess import as_choice, guess
+from data.mapping.guess import as_choice, guess, unit_of
 from data.mapping.language import (
     BENCHMARK,
     CUMULATIVE,
@@ -273,7 +273,8 @@ def _unit(
 ) -> str | None:
     if not field.units:
         return None
-    index = field.units.index(before.unit) if before is not None and before.unit in field.units else 0
+    told = before.unit if before is not None else unit_of(field, column, screen.table.cells(column))
+    index = field.units.index(told) if told in field.units else 0
     return st.selectbox(
         f"Unit of {column}",
         field.units,

@@ -14,7 +14,7 @@ from data.store import Store
 from pages.parts import join_form
 from pages.parts import upload_actions as actions
 from pages.parts.mapping import offer_mapping, remap, remap_button
-from pages.parts.words import md_escape
+from pages.parts.words import file_size, md_escape
 from reports.uploads import original_url
 
 ASIDE_LIMIT = 500
@@ -125,9 +125,7 @@ def _head(receipt: Receipt, choices: Mapping[str, Any], key: str, closable: bool
             st.button("Close", key=f"close_{key}", type="tertiary", on_click=actions.close_card, args=(key,))
     sure = f"{100 * receipt.confidence:.0f} % sure"
     why = f"{receipt.why[:1].upper()}{receipt.why[1:]}".rstrip(".")
-    st.caption(
-        f"{md_escape(why)} ({sure}). {receipt.size_bytes / 1e6:,.2f} MB, {md_escape(receipt.encoding)}."
-    )
+    st.caption(f"{md_escape(why)} ({sure}). {file_size(receipt.size_bytes)}, {md_escape(receipt.encoding)}.")
 
 
 def _books(receipt: Receipt) -> str:

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from pages.parts.words import md_escape
+from pages.parts.words import counted, md_escape
 from reports.watch import VARIABLE, watching
 
 
@@ -20,7 +20,7 @@ def show_watched() -> None:
     refused = sum(event.refused for event in events)
     st.markdown(
         f":material/visibility: Watching **{md_escape(str(watcher.folder))}**: "
-        f"{len(events) - refused} loads, {refused} refusals since the app started."
+        f"{counted(len(events) - refused, 'load')}, {counted(refused, 'refusal')} since the app started."
     )
     if events:
         st.dataframe(

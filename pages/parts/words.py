@@ -7,7 +7,15 @@ from charts.palette import PHASE_LABELS
 from data.catalogue_types import KIND_WORDS
 from pages.parts.state import escape as md_escape
 
-__all__ = ["column_label", "has_value_labels", "md_escape", "status_label", "value_label"]
+__all__ = [
+    "column_label",
+    "counted",
+    "file_size",
+    "has_value_labels",
+    "md_escape",
+    "status_label",
+    "value_label",
+]
 
 STATUS_LABELS = {
     "measured": "measured",
@@ -201,3 +209,15 @@ def column_label(name: str) -> str:
     words = [_WORDS.get(p, p) for p in parts]
     text = " ".join(words)
     return text[:1].upper() + text[1:] + tail + unit
+
+
+def counted(n: int, noun: str) -> str:
+    """`1 load`, `2 loads`."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def file_size(size_bytes: int) -> str:
+    """Size of a file in the largest decimal unit that leaves a whole digit."""
+    if size_bytes < 1_000:
+        return counted(size_bytes, "byte")
+    return f"{size_bytes / 1e3:,.1f} kB" if size_bytes < 1_000_000 else f"{size_bytes / 1e6:,.2f} MB"

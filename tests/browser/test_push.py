@@ -103,7 +103,7 @@ def test_a_revoked_token_is_refused_at_once(page, app, pasted):
 def test_a_file_that_lands_in_the_watched_folder_is_loaded(page, app, watched):
     (watched / "landed.log").write_text(verl_log(1, 15, run="landed-9"))
     page.goto(f"{app.url}/telemetry")
-    expect(page.get_by_text("1 loads, 0 refusals")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_text("1 load, 0 refusals")).to_be_visible(timeout=PATIENCE_MS)
     page.goto(f"{app.url}/rollouts?runs=landed-9")
     expect(page.get_by_text("does not hold")).to_have_count(0)
     expect(page.locator(".js-plotly-plot").first).to_be_visible()

@@ -11,7 +11,7 @@ from data.arrival.spool import spool_bytes
 from data.errors import UnreadableFileError
 from data.ingest import ingest_file, rebuild
 from data.mapping.check import summarise
-from data.mapping.guess import as_choice, guess
+from data.mapping.guess import as_choice, guess, unit_of
 from data.mapping.language import make_plan, parse_meaning
 from data.mapping.saved import saved_mapping
 from data.readers import choose
@@ -170,3 +170,44 @@ def test_a_saved_mapping_that_no_longer_fits_is_not_offered(store: Store) -> Non
     with store.workspace.connect() as con:
         con.execute("UPDATE mappings SET document = replace(document, 'steps.step_s', 'steps.gone')")
     assert saved_mapping(store.workspace, ["it", "dur"]) is None
+
+
+@pytest.mark.parametrize(
+    ("field", "column", "cell", "unit"),
+    [
+        ("steps.step_s", "wall_ms", "118000", "ms"),
+        ("step_phases.rollout", "decode_ms", "6", "ms"),
+        ("steps.step_s", "took_sec", "6", "s"),
+        ("steps.step_s", "took_min", "6", "min"),
+        ("evals.score", "gsm_pct", "61", "%"),
+        ("evals.score", "gsm_frac", "0.6", "fraction"),
+        ("steps.truncated_frac", "cut_percent", "6", "%"),
+        ("steps.tok_total", "seen_k", "6", "K"),
+        ("gpu_samples.mem_bytes", "used_gib", "6", "GiB"),
+        ("gpu_samples.mem_bytes", "used_mb", "6", "MB"),
+        ("gpu_samples.power_w", "board_mw", "6", "mW"),
+        ("gpu_samples.power_w", "board_w", "6", "W"),
+        ("steps.step_s", "wall", "6", None),
+    ],
+)
+def test_the_end_of_a_name_tells_the_unit_of_any_field(
+    field: str, column: str, cell: str, unit: str | None
+) -> None:
+    assert unit_of(parse_meaning(field).field, column, [cell]) == unit
+
+
+def test_times_of_a_step_in_milliseconds_are_proposed() -> None:
+    found = as_choice(guess(sample("it,wall_ms,decode_ms,opt_ms\n1,118000,60000,50000\n2,9,8,7")))
+    assert found == {
+        "it": "steps.step",
+        "wall_ms": "steps.step_s|unit=ms",
+        "decode_ms": "step_phases.rollout|unit=ms",
+        "opt_ms": "step_phases.train|unit=ms",
+    }
+
+
+def test_the_receipt_of_a_mapped_file_repeats_the_doubts(store: Store) -> None:
+    mapped = Choices(format="mapped_table", columns={"it": "steps.step", "wall": "steps.step_s"})
+    text = b"it,wall,x\n1,118000,1\n2,117000,1\n"
+    receipt = ingest_file(store, io.BytesIO(text), "own.csv", mapped)
+    assert any(text.startswith("Column wall: The longest takes 33 hours") for text in receipt.warnings)

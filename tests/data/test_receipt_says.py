@@ -65,7 +65,7 @@ def test_an_assumed_zone_is_marked_as_assumed(store):
 
 def test_samples_without_a_run_offer_to_be_tied_to_one(store):
     receipt = ingest_file(store, smi(), "gpu.csv")
-    assert any("--run NAME" in text for text in receipt.warnings)
+    assert any("The samples name no run" in text and "--" not in text for text in receipt.warnings)
     with store.view() as view:
         assert view.rows("SELECT DISTINCT platform, run FROM gpus") == [("b200-hgx", None)]
 
@@ -73,7 +73,7 @@ def test_samples_without_a_run_offer_to_be_tied_to_one(store):
 def test_samples_tied_to_a_run_name_its_platform_and_show_under_it(store):
     ingest_file(store, log(1, 10), "train.log")
     receipt = ingest_file(store, smi(), "gpu.csv", Choices(run="grpo-sample"))
-    assert receipt.runs == ("grpo-sample",) and not any("--run" in text for text in receipt.warnings)
+    assert receipt.runs == ("grpo-sample",) and not any("name no run" in text for text in receipt.warnings)
     found = {s.field: s for s in proposals(store, "grpo-sample")}
     assert found["platform"].value == "b200-hgx" and "NVIDIA B200" in found["platform"].how
     lacking = {m.field: m for m in missing_for_cost(store, "grpo-sample")}
