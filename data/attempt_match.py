@@ -172,6 +172,26 @@ def fingerprint(con: duckdb.DuckDBPyConnection, batch: Batch, local: str) -> str
     return str(row[0]) if row else None
 
 
+def partner(con: duckdb.DuckDBPyConnection, local: str) -> str | None:
+    """The only run whose other process ended the same steps (three, or all of the file) at the same time."""
+    rows = con.execute(
+        f"""
+        WITH mine AS (SELECT * FROM in_steps WHERE run = $local AND ts IS NOT NULL),
+        pairs AS (
+            SELECT s.run, s.step, {_CLOCKS_APART} AS far FROM mine i JOIN steps s USING (step)
+            WHERE s.ts IS NOT NULL AND {_TWO_PROCESSES}
+        )
+        SELECT run FROM pairs GROUP BY run
+        HAVING count(DISTINCT step) >= least({FINGERPRINT_ROWS}, (SELECT count(DISTINCT step) FROM mine))
+            AND NOT bool_or(far)
+            AND run NOT IN (SELECT s.run FROM steps s JOIN mine i ON s.source = i.source)
+        ORDER BY run
+        """,
+        {"local": local},
+    ).fetchall()
+    return str(rows[0][0]) if len(rows) == 1 else None
+
+
 def clock_goes_on(
     con: duckdb.DuckDBPyConnection, local: str, number: int, run: str, attempt: int, clocks: Sequence[str]
 ) -> bool:

@@ -7,7 +7,7 @@ import duckdb
 import pandas as pd
 
 from data.arrival.names import run_name_of, unnamed
-from data.attempt_match import Evidence, clock_goes_on, evidence, fingerprint
+from data.attempt_match import Evidence, clock_goes_on, evidence, fingerprint, partner
 from data.errors import UserError
 from data.join import NEW_ATTEMPT, Join
 from data.readers.base import Batch, Choices
@@ -146,6 +146,12 @@ def _named(
             notes.append(f"Step rows equal those of run {twin}: the file extends that run.")
         return twin, ("rows", 0.95, "its step rows equal those of the run")
     notes.append(f"The file names no run: it is called {stem} after the file.")
+    other = partner(con, local)
+    if other is not None and other != stem:
+        notes.append(
+            f"Run {other} holds the log of another process with the same steps at the same time: if both are "
+            f"one run, choose 'Belongs to another run' on its card and join it to {other}."
+        )
     return stem, ("file name", 0.7, "the file names no run, so it is called after the file or its folder")
 
 

@@ -2,12 +2,13 @@
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from uuid import uuid4
 
 from data import readers
 from data.arrival.gather import Failed, Unit, spooled, units, walk
+from data.arrival.names import archive_run, says_nothing
 from data.arrival.spool import CHUNK_BYTES, ByteStream
 from data.arrival.unpack import EMPTY, PassedOver, is_archive, natural, unpack
 from data.errors import UnreadableFileError, UserError
@@ -71,7 +72,7 @@ def ingest_files(
         intake = Intake(file_name, [], _worth_saying(found.passed_over, grouped), failed)
         unclear: list[UserError] = []
         later: list[Later] = []
-        for unit, watched in _watched(grouped, progress):
+        for unit, watched in _watched(_placed(grouped, file_name), progress):
             try:
                 _take(store, unit, decided, work, watched, intake, unclear, later)
             except BaseException as error:
@@ -83,6 +84,14 @@ def ingest_files(
         return _judged(intake, unclear)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def _placed(grouped: list[Unit], archive: str) -> list[Unit]:
+    """Units whose own names tell no run lie in a folder named after their archive: so they stay one run."""
+    run = archive_run(archive)
+    if run is None:
+        return grouped
+    return [replace(u, name=f"{run}/{u.name}") if says_nothing(u.name) else u for u in grouped]
 
 
 def _worth_saying(passed_over: list[PassedOver], grouped: list[Unit]) -> list[PassedOver]:

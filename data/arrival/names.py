@@ -5,14 +5,15 @@ from pathlib import PurePosixPath
 GENERIC = frozenset(
     {
         "config", "console", "data", "err", "error", "eval", "events", "files", "history", "job", "log",
-        "logger", "logs", "main", "metric", "metrics", "out", "output", "outputs", "params", "results",
-        "rollout", "run", "runs", "scalars", "slurm", "stats", "std", "stderr", "stdout", "summary", "system",
+        "logger", "logs", "main", "metric", "metrics", "orchestrator", "out", "output", "outputs", "params",
+        "results", "rollout", "run", "run_default", "runs", "scalars", "slurm", "stats", "std", "stderr", "stdout", "summary", "system",
         "tb", "telemetry", "tensorboard", "train", "trainer", "trainer_log", "trainer_state", "training",
         "test", "val", "validation",
         "upload", "wandb-history", "wandb-summary",
     }
 )  # fmt: skip
 """Stems that any run may use: they say nothing about which run it is."""
+ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 
 
 def stem_of(name: str) -> str:
@@ -27,6 +28,19 @@ def run_name_of(name: str) -> str:
     stems = [*(part for part in parts[:-1] if part not in ("/", ".", "..")), stem_of(name)]
     telling = [stem for stem in stems if stem and not _generic(stem)]
     return telling[-1] if telling else stems[-1]
+
+
+def says_nothing(name: str) -> bool:
+    """True when neither the file nor a folder of its name tells which run it is."""
+    return _generic(run_name_of(name))
+
+
+def archive_run(name: str) -> str | None:
+    """The run that an archive of several files is named after; None for another file or a generic name."""
+    last = PurePosixPath(name).name
+    ending = next((e for e in ARCHIVES if last.lower().endswith(e)), None)
+    stem = last[: -len(ending)] if ending else ""
+    return stem if stem and not _generic(stem) else None
 
 
 def unnamed(local: str, name: str) -> bool:
