@@ -11,6 +11,7 @@ from itertools import islice
 
 import pandas as pd
 
+from data.cost_tags import tagged
 from data.cost_words import bucket_of
 from data.csvio import CsvLayout, CsvRow, CsvRows, no_rows
 from data.facts_base import source_facts
@@ -116,7 +117,7 @@ def read_costs(
     batch.mapped = {layout.header[i]: f"costs.{name}" for i, name in form.mapped.items()}
     batch.unmapped = [name for i, name in enumerate(layout.header) if name and i not in form.mapped]
     batch.facts = _facts(form, source, layout, rows, parser, totals, batch.tables["costs"])
-    _warn(batch, totals, choices)
+    _warn(batch, totals)
     batch.reconcile()
     return batch
 
@@ -296,7 +297,7 @@ def _period(totals: _Totals) -> dict[str, object]:
     return shown
 
 
-def _warn(batch: Batch, totals: _Totals, choices: Choices) -> None:
+def _warn(batch: Batch, totals: _Totals) -> None:
     costs = batch.tables["costs"]
     currencies = _words(costs, "currency")
     amount = "effective_cost" if total(costs, "effective_cost") is not None else "billed_cost"
@@ -317,11 +318,24 @@ def _warn(batch: Batch, totals: _Totals, choices: Choices) -> None:
         f"{provider} bills {billed:,.2f} but leaves EffectiveCost at 0: sums of EffectiveCost miss it."
         for provider, billed in _never_amortised(costs)
     ]
-    if not choices.run and not choices.campaign:
-        batch.warnings.append(
-            "The file names no run and no campaign: its costs are kept but no spend holds them. "
-            "Choose a campaign (or a run) to book them to."
-        )
+    batch.warnings += _loose(tagged(costs))
+
+
+def _loose(costs: pd.DataFrame) -> list[str]:
+    """What to say of rows that neither the person, a column nor a tag books to a run or campaign."""
+    booked = pd.Series(False, costs.index)
+    for name in ("run", "campaign"):
+        if name in costs:
+            booked |= costs[name].notna()
+    loose = int((~booked).sum())
+    if not loose:
+        return []
+    choose = "Choose a campaign (or a run) to book them to, or tag them with run or campaign."
+    if loose == len(costs):
+        return [
+            f"The file names no run and no campaign: its costs are kept but no spend holds them. {choose}"
+        ]
+    return [f"{loose} of {len(costs)} rows name no run and no campaign: no spend holds them. {choose}"]
 
 
 def _never_amortised(costs: pd.DataFrame) -> list[tuple[str, float]]:

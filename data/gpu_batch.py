@@ -5,13 +5,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path, PurePath
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from data.csvio import TEXT_LIMIT
+from data.gpu_machine import machine_of
 from data.gpu_ordered import Spacing, space, write_parts
 from data.gpu_rollup import MEASURES, hold, time_facts
 from data.readers.base import Batch, Choices, SetAside, Source
@@ -115,7 +116,7 @@ def _in_order(file: GpuFile, ids: Mapping[int, str], stamp: str) -> Spacing | No
 
 def _gpu_ids(gpus: Sequence[GpuIdentity], source: Source, choices: Choices) -> dict[int, str]:
     """gpu_id by number; MIG instances, and rows that name no GPU in a file where others do, are left out."""
-    stem = PurePath(source.name).stem
+    stem = machine_of(source.name)
     some_named = any(one.label for one in gpus)
     ids: dict[int, str] = {}
     for one in gpus:

@@ -12,8 +12,10 @@ import pandas as pd
 from data.attempt_match import incoming
 from data.catalogue import load_catalogue
 from data.checkpoints import name_checkpoints
+from data.cost_tags import book_by_tags
 from data.derive import EVERY_ATTEMPT, derive
 from data.gpu_claims import contradicted
+from data.gpu_machine import keep_apart
 from data.gpu_platform import name_platforms
 from data.gpu_store import add_samples
 from data.identity import Identity, apply, identify
@@ -65,6 +67,8 @@ def write(
     receipt = describe(upload.source, upload.sniff, batch, choices)
     seq = _next_seq(con)
     _fill_source(batch)
+    notes: list[str] = []
+    met = keep_apart(con, parts, batch, upload.source.name, choices, notes)
     if join is None and ask:
         join = propose(con, batch, upload.source.name, choices)
     if join is not None:
@@ -78,11 +82,10 @@ def write(
     last_steps = _last_steps(batch)
     apply(con, batch, identity, choices, join)
     name_checkpoints(con, batch)
-    untied = name_platforms(batch, load_catalogue())
     stamp = {"upload_id": receipt.upload_id, "seq": seq}
     runs = _runs(identity, choices)
     newest = _knows_most(con, identity, last_steps)
-    notes = [*identity.notes, *untied]
+    notes += [*identity.notes, *name_platforms(batch, load_catalogue()), *book_by_tags(con, batch)]
     written = _sources(con, batch, identity, choices, stamp, last_steps)
     written |= _rows(con, batch, receipt.upload_id, newest, identity.explicit, notes, progress)
     written |= add_samples(con, parts, batch.gpu_parts, receipt.upload_id, notes, progress)
@@ -92,7 +95,7 @@ def write(
     notes.extend(contradicted(_reader(con), runs).values())
     notes.extend(_no_clock(con, identity, receipt.warnings))
     _set_aside(con, batch, receipt.upload_id)
-    _links(con, batch, runs, receipt.upload_id)
+    _links(con, batch, runs, receipt.upload_id, met)
     receipt = receipt.with_(
         runs=tuple(runs),
         joins=tuple(identity.joins),
@@ -333,9 +336,11 @@ def _set_aside(con: duckdb.DuckDBPyConnection, batch: Batch, upload_id: str) -> 
     con.unregister("aside")
 
 
-def _links(con: duckdb.DuckDBPyConnection, batch: Batch, runs: list[str], upload_id: str) -> None:
+def _links(
+    con: duckdb.DuckDBPyConnection, batch: Batch, runs: list[str], upload_id: str, met: Sequence[str]
+) -> None:
     """What ties this upload to others: taking one back means to replay those that share something with it."""
-    links = {("run", run) for run in runs}
+    links = {("run", run) for run in runs} | {("gpu", gpu) for gpu in met}
     for table, kind, column in (
         ("gpus", "gpu", "gpu_id"),
         ("eval_tasks", "eval", "eval_id"),

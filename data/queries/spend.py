@@ -67,7 +67,8 @@ rows as (
          coalesce(c.effective_cost, c.billed_cost) as amount, coalesce(c.currency, 'USD') as currency
     from costs c left join ours o on o.run = c.run
    where c.run in (select run from picked)
-      or (c.run is null and c.campaign in (select campaign from ours where campaign is not null))
+      or ((c.run is null or c.run not in (select run from runs))
+          and c.campaign in (select campaign from ours where campaign is not null))
   union all
   select o.run, o.campaign, 'evals', e.usd, 'USD'
     from evals e left join checkpoints k using (checkpoint) join ours o on o.run = coalesce(e.run, k.run)

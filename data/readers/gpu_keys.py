@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Protocol
 
 import pandas as pd
 
 from data.csvio import CsvCounts
 from data.gpu_batch import GpuFile, build
+from data.gpu_machine import machine_of
 from data.gpu_rollup import connect
 from data.readers.base import Batch, Choices, SetAside, Source
 from data.readers.gpu_csv import GpuIdentity, GpuRows
@@ -195,7 +196,7 @@ def _identities(found: KeyedGpus, source: Source, choices: Choices, run: str | N
     rows = Counter(int(gpu) for gpu in found.frame["gpu"])
     out = []
     for number, key in enumerate(found.gpus):
-        place = key.host or choices.host or run or PurePath(source.name).stem
+        place = key.host or choices.host or run or machine_of(source.name)
         node = f"{key.node}:" if key.node and key.node != key.host else ""
         out.append(
             GpuIdentity(

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from data.cost_batch import shares
 from data.cost_words import bucket_of
-from data.ingest import ingest_file
+from data.ingest import ingest_file, rebuild
 from data.readers.base import Batch, Choices
 from data.readers.focus import FocusReader
+from tests.data.fakes import content
 from tests.data.verl_files import spooled
 
 HEADER = (
@@ -167,3 +168,43 @@ def test_a_draft_name_of_the_currency(tmp_path: Path) -> None:
     )
     batch = FocusReader().read(spooled(text, tmp_path, "draft.csv"), Choices(), tmp_path)
     assert (batch.facts["currency"], batch.facts["billed_cost"]) == ("EUR", 1.5)
+
+
+LOG = "".join(f'{{"step": {n}, "data": {{"timing_s/step": 9.0, "timing_s/gen": 4.0}}}}\n' for n in (1, 2))
+
+
+def _tagged_bill(path: Path, *tags: str) -> Path:
+    rows = [f'5,5,5,5,USD,Usage,{HOUR},Acme,Storage,disk,1,GB,,,"{t}",a' for t in tags]
+    path.write_text("\n".join([HEADER, *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def _booked_to(store) -> list[tuple]:
+    with store.view() as view:
+        return view.rows("SELECT run, campaign, billed_cost FROM costs ORDER BY ALL")
+
+
+def test_a_tag_books_a_row_to_its_run(store, tmp_path: Path) -> None:
+    log = tmp_path / "runA.jsonl"
+    log.write_text(LOG, encoding="utf-8")
+    ingest_file(store, log)
+    bill = _tagged_bill(
+        tmp_path / "bill.csv", '{""run"": ""runA""}', '{""user:ipd-run"": ""later"", ""Campaign"": ""c""}'
+    )
+    receipt = ingest_file(store, bill)
+    assert _booked_to(store) == [("later", "c", 5.0), ("runA", None, 5.0)]
+    said = " ".join(receipt.warnings)
+    assert "names no run" not in said and "name no run" not in said
+    assert "1 row is booked to run runA" in said and "1 row is of run later, not loaded yet" in said
+    with store.view() as view:
+        assert view.rows("SELECT run FROM runs") == [("runA",)]
+    before = content(store)
+    assert rebuild(store) == [] and content(store) == before
+
+
+def test_a_chosen_run_wins_over_tags_and_loose_rows_are_counted(store, tmp_path: Path) -> None:
+    bill = _tagged_bill(tmp_path / "bill.csv", '{""run"": ""x""}', '{""team"": ""y""}')
+    batch = FocusReader().read(spooled(bill.read_text(), tmp_path, "b.csv"), Choices(), tmp_path)
+    assert any(text.startswith("1 of 2 rows name no run") for text in batch.warnings)
+    ingest_file(store, bill, choices=Choices(run="mine"))
+    assert [row[0] for row in _booked_to(store)] == ["mine", "mine"]
