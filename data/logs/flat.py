@@ -8,6 +8,7 @@ from datetime import datetime
 import pandas as pd
 
 from data.logs.flat_attempts import DUPLICATE, FlatAttempt, Row, split
+from data.logs.flat_clock import begin_with_first_step, clock_of_stamps, not_below_steps
 from data.logs.flat_facts import flat_facts, flat_proposals, flat_warnings
 from data.logs.flat_frames import length_rows, raw_rows
 from data.logs.flat_map import SFT, Mapping, add_attempt
@@ -89,17 +90,23 @@ def make_batch(file: FlatFile, runs: list[FlatRun], source: Source) -> Batch:
     if ignored[DUPLICATE] > file.ignored[DUPLICATE]:
         n = ignored[DUPLICATE] - file.ignored[DUPLICATE]
         batch.warnings.append(f"{n} records came twice with equal values and count once.")
+    batch.clock_from_stamps = bool(done) and all(one.own_stamps for one in done)
     batch.reconcile()
     return batch
 
 
 @dataclass
 class Done:
-    """A run after mapping: what the facts, proposals and warnings are made of."""
+    """A run after mapping: what the facts, proposals and warnings are made of.
+
+    `by_stamps`: its clock is the stamps of its records; `own_stamps`: those in the rows themselves.
+    """
 
     run: FlatRun
     mapping: Mapping
     attempts: list[FlatAttempt]
+    by_stamps: bool = False
+    own_stamps: bool = False
 
     @property
     def framework(self) -> str | None:
@@ -123,9 +130,16 @@ def _run(run: FlatRun, file: FlatFile, tables: Tables, ignored: Counter[str]) ->
     attempts, repeated = split(run.rows, mapping.once, mapping.training, mapping.per_call)
     if repeated:
         ignored[DUPLICATE] += repeated
+    open_clock = run.elapsed_s is None and run.started_at is None and not run.whole
+    stamped = open_clock and clock_of_stamps(attempts)
+    if stamped:
+        run.elapsed_basis = "clock"
     for before, attempt in zip([None, *attempts], attempts, strict=False):
+        known, timers = len(tables.steps), len(tables.step_phases)
         add_attempt(tables, mapping, attempt, before)
-    return Done(run, mapping, attempts)
+        if open_clock and run.elapsed_basis == "clock":
+            begin_with_first_step(attempt, tables.steps[known:], tables.step_phases[timers:])
+    return Done(run, mapping, attempts, open_clock and run.elapsed_basis == "clock", stamped)
 
 
 def _frames(tables: Tables, done: Iterable[Done]) -> dict[str, pd.DataFrame]:
@@ -164,7 +178,7 @@ def _attempt_rows(one: Done) -> list[dict[str, object]]:
                 "run": one.run.run,
                 "attempt": attempt.number,
                 "started_at": (one.run.started_at if index == 0 else None) or attempt.started_at,
-                "ended_at": one.run.ended_at if last else None,
+                "ended_at": (one.run.ended_at if last else None) or attempt.ended_at,
                 "elapsed_s": elapsed,
                 "elapsed_basis": basis,
                 "status": one.run.status if last else "failed",
@@ -189,7 +203,9 @@ def elapsed_of(one: Done, attempt: FlatAttempt, last: bool) -> tuple[float | Non
     run = one.run
     if run.elapsed_s is not None and last and len(one.attempts) == 1:
         return run.elapsed_s, run.elapsed_basis or "progress_bar"
-    if attempt.elapsed_s is not None:
-        return attempt.elapsed_s, run.elapsed_basis or "progress_bar"
     total = one.mapping.seconds.get(attempt.number)
+    if attempt.elapsed_s and one.by_stamps:
+        return not_below_steps(attempt.elapsed_s, total)
+    if attempt.elapsed_s is not None and not one.own_stamps:
+        return attempt.elapsed_s, run.elapsed_basis or "progress_bar"
     return (total, "step_sum") if total is not None else (None, None)

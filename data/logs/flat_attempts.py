@@ -63,6 +63,7 @@ class FlatAttempt:
     last_step: int | None = None
     elapsed_s: float | None = None
     started_at: datetime | None = None
+    ended_at: datetime | None = None
 
     @property
     def first_step(self) -> int | None:

@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 
 from data.facts_base import source_facts
+from data.logs.flat_attempts import FlatAttempt
+from data.logs.flat_clock import not_below_steps
 from data.logs.llm_guess import guess_llm
 from data.logs.verl_facts import eval_facts, infer_gpus, step_facts
 from data.readers.base import Batch, Proposal, Source
@@ -184,8 +186,7 @@ def _of_run(one: "Done", batch: Batch) -> list[str]:
         out.append(f"The file holds {len(one.attempts)} attempts: the run was restarted inside it.")
     if steps and min(steps) > 1 and mapping.interval <= 1:
         out.append(f"The first step is {min(steps)}: earlier steps are not in this file and are not costed.")
-    if not any(a.elapsed_s for a in one.attempts) and one.run.elapsed_s is None and mapping.seconds:
-        out.append(_no_clock(one))
+    out += _clock_warnings(one)
     out += _counter_warnings(one)
     if one.run.algorithm == "sft":
         out.append("A supervised run, not reinforcement learning: it has no rollouts and no rewards.")
@@ -201,10 +202,23 @@ def _of_run(one: "Done", batch: Batch) -> list[str]:
     return out
 
 
-def _no_clock(one: "Done") -> str:
+def _clock_warnings(one: "Done") -> list[str]:
+    if not any(a.elapsed_s for a in one.attempts) and one.run.elapsed_s is None and one.mapping.seconds:
+        return [f"The file has no clock: {_summed(one)}"]
+    if one.by_stamps and any(_falls_short(one, attempt) for attempt in one.attempts):
+        return [f"The time stamps span less than the steps: {_summed(one)}"]
+    return []
+
+
+def _falls_short(one: "Done", attempt: FlatAttempt) -> bool:
+    seconds = one.mapping.seconds.get(attempt.number)
+    return bool(attempt.elapsed_s) and not_below_steps(attempt.elapsed_s or 0.0, seconds)[1] != "clock"
+
+
+def _summed(one: "Done") -> str:
     timed = any(rule.field == "step_s" for _, rule in one.mapping.fields)
     what = "the sum of step seconds" if timed else "the sum of the phase timers, for there is no step timer"
-    return f"The file has no clock: elapsed time is {what}; start-up, gaps and restarts are not in it."
+    return f"elapsed time is {what}; start-up, gaps and restarts are not in it."
 
 
 def _counter_warnings(one: "Done") -> list[str]:

@@ -99,8 +99,8 @@ def prime_batch(file: FlatFile, runs: list[FlatRun], source: Source) -> Batch:
     raw = batch.tables.get("metric_raw")
     if raw is not None and pool == "orchestrator":
         batch.tables["metric_raw"] = raw.assign(x_name=raw["x_name"].replace({"step": "orchestrator step"}))
-    batch.clock_from_stamps = any(run.started_at is not None for run in runs)
-    if batch.clock_from_stamps:
+    if any(run.started_at is not None for run in runs):
+        batch.clock_from_stamps = True
         _own_clocks(batch)
     return batch
 

@@ -94,7 +94,7 @@ def test_stamps_are_compact_and_need_a_zone(tmp_path: Path) -> None:
         2, metrics(2), stamp="20251108-15:01:30.500"
     )
     batch = read(text, tmp_path, "UTC")
-    assert list(batch.tables["steps"]["elapsed_s"]) == [0.0, 90.0]
+    assert list(batch.tables["steps"]["elapsed_s"]) == [68.0, 158.0]
     assert batch.facts["time_first_epoch_s"] == 1762614000.5
     assert batch.facts["span_s"] == 90.0
     assert read(text, tmp_path).facts["time_first_epoch_s"] is None

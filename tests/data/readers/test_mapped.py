@@ -73,12 +73,12 @@ def test_stamps_are_the_clock_of_a_run_without_one(tmp_path: Path) -> None:
     assert attempt["started_at"] == pd.Timestamp("2026-02-03 09:59:58")
 
 
-def test_stamps_of_a_log_with_a_restart_are_no_clock(tmp_path: Path) -> None:
+def test_each_attempt_of_a_stamped_log_has_a_clock_of_its_own(tmp_path: Path) -> None:
     content = "it,sec,at\n1,5,2026-01-01 10:00:00\n2,5,2026-01-01 10:00:05\n1,6,2026-01-02 10:00:00\n"
     columns = {"it": "steps.step", "sec": "steps.step_s", "at": "steps.ts"}
     attempts = read(tmp_path, content, columns).tables["attempts"]
     assert attempts["elapsed_s"].tolist() == [10.0, 6.0]
-    assert set(attempts["elapsed_basis"]) == {"step_sum"}
+    assert set(attempts["elapsed_basis"]) == {"clock"}
 
 
 def test_what_nobody_mapped_is_a_raw_metric_and_a_bad_cell_is_set_aside_alone(tmp_path: Path) -> None:

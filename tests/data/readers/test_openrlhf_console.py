@@ -84,7 +84,7 @@ def test_dated_stamps_are_placed(tmp_path: Path) -> None:
     batch = read(text, tmp_path)
     assert batch.facts["time_zone"] == "+00:00"
     assert batch.facts["span_s"] == 60.0
-    assert list(batch.tables["steps"]["elapsed_s"]) == [0.0, 60.0]
+    assert list(batch.tables["steps"]["elapsed_s"]) == [19.0, 79.0]
 
 
 def test_evaluations_are_scores(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_lines_of_others_inside_a_dict_are_left_out(tmp_path: Path) -> None:
 
 def test_stamps_are_placed(tmp_path: Path) -> None:
     batch = read(both(1, 60) + both(2, 120), tmp_path, "UTC")
-    assert list(batch.tables["steps"]["elapsed_s"]) == [0.0, 60.0]
+    assert list(batch.tables["steps"]["elapsed_s"]) == [30.0, 90.0]
     assert batch.facts["time_first_epoch_s"] == 1787313660.25
 
 

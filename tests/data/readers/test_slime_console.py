@@ -102,12 +102,12 @@ def test_stamps_are_placed_by_the_chosen_zone(tmp_path: Path) -> None:
     assert batch.timezone == "Asia/Shanghai"
     steps = batch.tables["steps"]
     assert list(steps["ts"]) == [datetime(2026, 6, 29, 4, 1), datetime(2026, 6, 29, 4, 2)]
-    assert list(steps["elapsed_s"]) == [25.0, 85.0]
+    assert list(steps["elapsed_s"]) == [50.0, 110.0]
     assert batch.facts["span_s"] == 85.0
     loose = read(sync(2), tmp_path)
     assert loose.facts["time_first_epoch_s"] is None
     assert loose.facts["span_s"] == 85.0
-    assert list(loose.tables["steps"]["elapsed_s"]) == [25.0, 85.0]
+    assert list(loose.tables["steps"]["elapsed_s"]) == [50.0, 110.0]
     assert any("no time zone" in text for text in loose.warnings)
 
 
@@ -140,7 +140,7 @@ def test_a_restart_opens_an_attempt_with_a_clock_of_its_own(tmp_path: Path) -> N
     attempts = batch.tables["attempts"]
     assert list(attempts["attempt"]) == [1, 2]
     assert attempts["resumed_from_step"].tolist()[1] == 1
-    assert attempts["elapsed_s"].tolist() == [145.0, 120.0]
+    assert attempts["elapsed_s"].tolist() == [170.0, 120.0]
     assert attempts["elapsed_basis"].tolist() == ["clock", "clock"]
     assert batch.facts["step_seconds_sum"] == 5 * 50.0
     assert batch.facts["steps_count"] == 4
