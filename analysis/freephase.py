@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from analysis.phases import ON_CLOCK
+from analysis.phases import ON_CLOCK, ON_TOP
 
 NO_CLOCK = (
     "the clock of the other pool is not in the file, so what would hold the step up instead is not known"
@@ -12,6 +12,7 @@ PART_CLOCK = (
     "not known"
 )
 OWN_PART = "the timers of this pool cover only a part of its step, so what it would save is not known"
+TOP = "it lies on top of the step timer: a step would take as long without it"
 OVERLAP = "pools overlap: the longest one sets the step"
 TOLD_FRAC = 0.5
 """A pool is told when its timers, waits included, cover this share of the step."""
@@ -42,6 +43,7 @@ def _one_run(rows: pd.DataFrame) -> pd.DataFrame:
         rows.loc[on_clock, "free_note"] = "one clock: step - phase"
     else:
         _overlapping(rows)
+    rows.loc[rows["kind"].isin(ON_TOP), "free_note"] = TOP
     rows["speedup_if_free"] = (rows["step_mean_s"] / rows["step_if_free_s"]).where(rows["step_if_free_s"] > 0)
     return rows
 

@@ -9,6 +9,8 @@ from analysis.frames import NAN, Row, add_up, known, number, ratio, records, tab
 from analysis.spend import Spend
 
 ON_CLOCK = ("wall", "exposed")
+ON_TOP = ("outside", "outside_exposed")
+"""Kinds of timers that lie on top of the step timer."""
 UNATTRIBUTED = "unattributed"
 OUTSIDE = "outside_steps"
 SANDBOX = "sandbox"
@@ -27,9 +29,10 @@ def phase_costs(
     `usd_low` and `usd_high` are the same at the lowest and the highest published quote.
 
     `seconds` and `step_seconds` come from data.queries.spend. usd_per_s of a pool = its usd / its seconds;
-    unattributed = step seconds - wall and exposed seconds, outside_steps = allocated - step seconds. Neither
-    is clipped: below 0 it shows phases that overlap or a clock shorter than its steps. `usd_kept` is the part
-    on the surviving lineage; `seconds` and `usd` are those of the boundary.
+    unattributed = step seconds - wall and exposed seconds, outside_steps = allocated - step seconds - the
+    seconds of timers on top of the step timer. Neither is clipped: below 0 it shows phases that overlap or a
+    clock shorter than its steps. `usd_kept` is the part on the surviving lineage; `seconds` and `usd` are
+    those of the boundary.
     """
     pools = _pools(spend)
     timed = match_pools(
@@ -54,16 +57,18 @@ def _priced(
     steps = {(r["run"], r["attempt"]): r for r in records(step_seconds)}
     rows: list[Row] = []
     clocks: dict[Pool, tuple[float, float]] = {}
+    tops: dict[Pool, tuple[float, float]] = {}
     for row in timed:
         pool = pools.get(_key(row))
         rate = ratio(pool["usd"], pool["seconds"]) if pool else NAN
         rows.append({**row, "usd_all": row["seconds"] * rate, "usd_kept": row["seconds_kept"] * rate})
-        if row["kind"] in ON_CLOCK:
-            whole, kept = clocks.get(_key(row), (0.0, 0.0))
-            clocks[_key(row)] = whole + row["seconds"], kept + row["seconds_kept"]
+        target = clocks if row["kind"] in ON_CLOCK else tops if row["kind"] in ON_TOP else None
+        if target is not None:
+            whole, kept = target.get(_key(row), (0.0, 0.0))
+            target[_key(row)] = whole + row["seconds"], kept + row["seconds_kept"]
     for key, pool in pools.items():
         inside = steps.get(key[:2], {"seconds": 0.0, "seconds_kept": 0.0})
-        rows += _rest(pool, inside, clocks.get(key, (0.0, 0.0)))
+        rows += _rest(pool, inside, clocks.get(key, (0.0, 0.0)), tops.get(key, (0.0, 0.0)))
     if boundary == "compute":
         rows = [{**r, "seconds": r["seconds_kept"], "usd": r["usd_kept"]} for r in rows]
     else:
@@ -129,7 +134,7 @@ def _occupied(pools: list[Row], named: str, mode: str) -> list[Row]:
     return [pool for pool in pools if pool["role"] in ("train", "colocated")]
 
 
-def _rest(pool: Row, steps: Row, clock: tuple[float, float]) -> list[Row]:
+def _rest(pool: Row, steps: Row, clock: tuple[float, float], top: tuple[float, float]) -> list[Row]:
     """What is left of a pool: unattributed step time and time outside steps; a sandbox is one line."""
     head = {**{name: pool[name] for name in ("run", "attempt", "pool", "named", "role")}, "kind": "rest"}
     if pool["sandbox"]:
@@ -142,7 +147,11 @@ def _rest(pool: Row, steps: Row, clock: tuple[float, float]) -> list[Row]:
     out = []
     for phase, whole, kept in (
         (UNATTRIBUTED, steps["seconds"] - clock[0], steps["seconds_kept"] - clock[1]),
-        (OUTSIDE, pool["seconds"] - steps["seconds"], pool["seconds_kept"] - steps["seconds_kept"]),
+        (
+            OUTSIDE,
+            pool["seconds"] - steps["seconds"] - top[0],
+            pool["seconds_kept"] - steps["seconds_kept"] - top[1],
+        ),
     ):
         usd = {"usd_all": whole * rate, "usd_kept": kept * rate}
         out.append({**head, "phase": phase, "seconds": whole, "seconds_kept": kept, **usd})
@@ -186,7 +195,7 @@ def waiting_usd(costs: pd.DataFrame) -> dict[str, float]:
     waits: dict[Pool, float] = {}
     rest: dict[Pool, float] = {}
     for row in records(costs):
-        kinds = {"exposed": exposed, "wait": waits}
+        kinds = {"exposed": exposed, "outside_exposed": exposed, "wait": waits}
         target = rest if row["phase"] == UNATTRIBUTED else kinds.get(row["kind"])
         if target is not None:
             target[_key(row)] = target.get(_key(row), 0.0) + row["usd_kept"]

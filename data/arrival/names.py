@@ -6,9 +6,9 @@ GENERIC = frozenset(
     {
         "config", "console", "data", "err", "error", "eval", "events", "files", "history", "job", "log",
         "logger", "logs", "main", "metric", "metrics", "orchestrator", "out", "output", "outputs", "params",
-        "results", "rollout", "run", "run_default", "runs", "scalars", "slurm", "stats", "std", "stderr", "stdout", "summary", "system",
-        "tb", "telemetry", "tensorboard", "train", "trainer", "trainer_log", "trainer_state", "training",
-        "test", "val", "validation",
+        "results", "rollout", "run", "run_default", "runs", "scalars", "slurm", "stats", "std",
+        "stderr", "stdout", "summary", "system", "tb", "telemetry", "tensorboard", "train",
+        "trainer", "trainer_log", "trainer_state", "training", "test", "val", "validation",
         "upload", "wandb-history", "wandb-summary",
     }
 )  # fmt: skip

@@ -15,7 +15,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "elapsed_basis": ("clock", "progress_bar", "step_sum", "user"),
     "seconds_basis": ("clock", "progress_bar", "step_sum", "user"),
     "phase": PHASES,
-    "kind": ("wall", "wait", "exposed", "busy"),
+    "kind": ("wall", "wait", "exposed", "busy", "outside", "outside_exposed"),
     "score_kind": ("fraction", "percent", "points"),
     "bucket": ("data", "staff", "evals", "storage", "gpu", "other"),
 }

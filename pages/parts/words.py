@@ -145,8 +145,9 @@ ALGORITHMS = {
 }  # fmt: skip
 MODES = {"sync": "synchronous", "one_step_off": "one step off", "async": "asynchronous"}
 ENDS = {"low": ", low", "high": ", high", "min": ", least", "max": ", most"}
+_ON_TOP_WORDS = {"outside": "work on top of the step", "outside_exposed": "waiting on top of the step"}
 _VALUES = {
-    "kind": {**KIND_WORDS, "wall": "work", "wait": "waiting", "exposed": "waiting, exposed"},
+    "kind": {**KIND_WORDS, "wall": "work", "wait": "waiting", "exposed": "waiting, exposed", **_ON_TOP_WORDS},
     "mode": MODES,
     "algorithm": ALGORITHMS,
     "phase": {**PHASE_LABELS, "": "None"},

@@ -114,7 +114,7 @@ def test_a_timer_in_two_files_counts_once(home: Home) -> None:
     timers=st.dictionaries(
         st.sampled_from(["rollout", "train", "eval", "ref"]), st.floats(0, 90), max_size=4
     ),
-    kind=st.sampled_from(["wall", "exposed", "wait", "busy"]),
+    kind=st.sampled_from(["wall", "exposed", "wait", "busy", "outside", "outside_exposed"]),
     named=st.sampled_from([None, "train", "colocated", "nobody"]),
     step_s=st.one_of(st.none(), st.floats(0.5, 100)),
     status=st.sampled_from(["completed", "failed", "unknown"]),
@@ -155,3 +155,18 @@ def test_the_dollars_of_the_longest_phase_carry_the_range_of_quotes(home: Home) 
     assert figure.interval == "quote_range"
     assert figure.low is not None and figure.high is not None and figure.value is not None
     assert figure.low <= figure.value <= figure.high and figure.low < figure.high
+
+
+@pytest.mark.parametrize("kind", ["outside", "outside_exposed"])
+def test_a_timer_on_top_of_the_step_is_taken_out_of_the_time_outside(home: Home, kind: str) -> None:
+    # steady: 300 steps of 100 s in 36,000 s at $160; 12 s a step on top of the step timer are $16
+    before, usd = costs_of(home, "campaign")
+    home.add("step_phases", *phases("steady", 1, range(1, 301), {"weight_sync": 12.0}, kind=kind))
+    after, _ = costs_of(home, "campaign")
+    was, now = (by_run_and_phase(t).set_index(["run", "phase"])["usd"]["steady"] for t in (before, after))
+    assert now["weight_sync"] == pytest.approx(16.0)
+    assert now["unattributed"] == pytest.approx(was["unattributed"])
+    assert now["outside_steps"] == pytest.approx(was["outside_steps"] - 16.0)
+    assert now.sum() == pytest.approx(usd["steady"])
+    waiting = waiting_usd(costs_of(home, "compute")[0]).get("steady", 0.0)
+    assert waiting == pytest.approx(16.0 if kind == "outside_exposed" else 0.0)

@@ -46,6 +46,19 @@ def test_only_the_trainers_clock_tells_only_about_its_wait(home: Home) -> None:
     assert "not known" in phase(result, "apart", "train")["free_note"]
 
 
+def test_a_timer_on_top_of_the_step_does_not_shorten_it(home: Home) -> None:
+    home.add("step_phases", *phases("steady", 1, range(1, 301), {"weight_sync": 12.0}, kind="outside"))
+    result = ask(home, "bottleneck", runs=["steady"])
+    row = phase(result, "steady", "weight_sync", "outside")
+    assert row["mean_s"] == 12.0 and "on top of the step timer" in row["free_note"]
+    assert row["step_if_free_s"] != row["step_if_free_s"]
+    # 100 s a step, 60 s of rollouts and 30 s of training: 10 s are left, not -2 s
+    rest = phase(result, "steady", "unattributed", "rest")
+    assert rest["mean_s"] == pytest.approx(10.0)
+    bins = result.tables["steps"]
+    assert set(bins["phase"]) == {"rollout", "train", "unattributed"}
+
+
 def test_identity_checks_name_the_step(home: Home) -> None:
     home.add("step_phases", *phases("steady", 1, range(7, 8), {"other": 40.0}))
     home.con.execute("UPDATE steps SET throughput_basis = 'per_gpu' WHERE run = 'steady'")

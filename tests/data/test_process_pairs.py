@@ -1,4 +1,4 @@
-"""Two processes of one run, each with a log of its own: one run, one clock, however the folder is laid out."""
+"""Two processes of one run, each with a log of its own: one run and one clock, in any layout."""
 
 import json
 import zipfile

@@ -226,7 +226,7 @@ def test_the_key_map_is_sound() -> None:
     assert len({(r.framework, r.mode, r.raw_key) for r in rules}) == len(rules)
     for rule in rules:
         assert bool(rule.phase) == bool(rule.kind)
-        assert rule.kind in ("", "wall", "wait", "exposed", "busy")
+        assert rule.kind in ("", "wall", "wait", "exposed", "busy", "outside", "outside_exposed")
         assert not (rule.nested and rule.field)
     assert rules_for("verl", "async")["timing_s/gen"].kind == "wait"
     assert rules_for("verl", "sync")["timing_s/gen"].kind == "wall"

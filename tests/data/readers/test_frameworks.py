@@ -201,7 +201,7 @@ def test_nemo_rl_splits_its_pools(tmp_path: Path) -> None:
         "rollout": (20.0, "wait"),
         "train": (40.0, "wall"),
         "weight_sync": (8.0, "exposed"),
-        "eval": (16.0, "wall"),
+        "eval": (16.0, "outside"),
     }
     assert batch.facts["gpu_count_inferred"] == 16.0
     assert {(p.field, p.value) for p in batch.proposals} == {
@@ -233,7 +233,7 @@ def test_slime_counts_rollouts_and_keeps_optimiser_steps_raw(tmp_path: Path) -> 
         "rollout": (58.0, "wall"),
         "train": (15.0, "wall"),
         "logprob": (3.0, "wall"),
-        "weight_sync": (5.0, "wall"),
+        "weight_sync": (5.0, "outside"),
     }
     assert batch.facts["step_seconds_sum"] == 50.0
     assert batch.facts["eval_score[aime]"] == 0.25
@@ -279,7 +279,7 @@ def test_prime_rl_trainer_logs_percent_and_a_row_of_zeros(tmp_path: Path) -> Non
         for n in (0, 1)
     ]  # fmt: skip
     batch = load(history_csv(clocked(records)), tmp_path)
-    assert phases(batch)["weight_sync"] == (4.0, "exposed")
+    assert phases(batch)["weight_sync"] == (4.0, "outside_exposed")
     assert batch.facts["unattributed_seconds"] == 2.0
     assert (batch.facts["mfu_mean"], batch.facts["gpu_count_inferred"]) == (0.2, 8.0)
     assert batch.facts["memory_peak_bytes"] == 6.0 * GIB
