@@ -46,7 +46,7 @@ def write_twin(source: Source, scratch: Path, header: Sequence[str], header_line
     """
     path = scratch / "table.tsv"
     twin = Twin(source, CsvLayout(TAB, tuple(header), header_line, header_line + 1))
-    rows, astray = 0, False
+    rows, astray, lengths = 0, False, set[int]()
     with path.open("w", encoding="utf-8", newline="") as out:
         for line, text in _lines(source):
             if line > 1:
@@ -64,11 +64,19 @@ def write_twin(source: Source, scratch: Path, header: Sequence[str], header_line
             if reason or isinstance(found, NotARow):
                 continue
             rows += 1
+            if line == source.physical_lines and _is_cut(source, text, lengths):
+                found = found[:-1]
+            lengths.add(len(text.rstrip()))
             out.write(TAB.join(cell.replace(TAB, " ").replace('"', "'") for cell in found))
         if source.ends_with_newline:
             out.write("\n")
     twin.source = replace(source, path=path)
     return twin
+
+
+def _is_cut(source: Source, text: str, lengths: set[int]) -> bool:
+    """True for a last line without a newline that is shorter than all rows of a table of fixed width."""
+    return not source.ends_with_newline and len(lengths) == 1 and len(text.rstrip()) < min(lengths)
 
 
 def _reason(found: Sequence[str] | NotARow, astray: bool) -> str:

@@ -16,7 +16,7 @@ Held = dict[str, list[Row]]
 
 IDENTITY = {
     "steps": ("run", "step", "source"),
-    "step_phases": ("run", "pool", "step", "phase", "source_key"),
+    "step_phases": ("run", "step", "phase", "source_key"),
     "metric_raw": ("run", "step", "x_name", "x", "key"),
     "length_hist": ("run", "step", "bucket_low", "bucket_high"),
     "evals": ("run", "step", "model", "benchmark", "metric", "k", "effort", "split"),

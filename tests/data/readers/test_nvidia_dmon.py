@@ -132,3 +132,12 @@ def test_a_row_with_a_word_too_many_is_set_aside_and_not_shifted(odd: str, tmp_p
     batch = read(READER, text, tmp_path, timezone="UTC")
     assert [one.line for one in batch.set_aside if one.column is None] == [5]
     assert list(samples(batch)["gpu_util"]) == [0.5, 0, 0, 0, 0]
+
+
+def test_a_last_row_shorter_than_the_table_is_cut(tmp_path: Path) -> None:
+    """`2000` cut to `20`: the columns are of fixed width, so the row is known not to be whole."""
+    batch = read(READER, DATED[:-3], tmp_path)
+    assert (batch.records, batch.facts["partial_last_line"]) == (5, 1)
+    assert batch.facts["memory_peak_bytes"] == 2000 * 2**20
+    whole = read(READER, DATED[:-1], tmp_path)
+    assert (whole.records, whole.facts["partial_last_line"]) == (6, 0)
