@@ -222,7 +222,9 @@ def sentence(
         head = f"{spent.subject} cost {least}{money(spent.usd)} {paid}"
     text = f"{head} and {_gain_words(row, 'they' if several else 'it')}"
     if picked:
-        text += f" in its best run, {row['run'] if row else ''}"
+        text += f" in {'their' if several else 'its'} best run, {row['run'] if row else ''}"
+    elif several and row is not None and row.get("gain") is not None and pd.notna(row["gain"]):
+        text += f" in {row['run']}, the only run with a comparison"
     if point is not None:
         text += f": {money(point)} per point"
     if spent.usd is None:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis.checks import checked
 from analysis.common import nothing, result
-from analysis.evaluations import Evaluations, load_evaluations
+from analysis.evaluations import Evaluations, key_text, load_evaluations
 from analysis.frames import NAN, Row, known, number, ratio, records, table
 from analysis.gain import shipped_of
 from analysis.gaintable import gain_rows, lineage_sums
@@ -32,7 +32,7 @@ LEDGER = [
     "run", "campaign", "platforms", "generation", "status", "attempts", "steps", "gpu_hours", "usd",
     "usd_low",
     "usd_high", "usd_by_phase", "rollouts", "usd_per_rollout", "last_benchmark", "last_score",
-    "last_score_n", "gain",
+    "last_kind", "last_score_n", "gain",
     "gain_low", "gain_high", "gain_benchmark", "verdict", "usd_per_point", "usd_per_point_low",
     "usd_per_point_high",
     "goodput_frac", "lost_usd", "lineage_frac", "scores", "warnings", "synthetic", "algorithm", "mode", "llm",
@@ -109,7 +109,10 @@ def _ledger(
 ) -> pd.DataFrame:
     status = {row["run"]: row["status"] for row in records(spend.attempts[["run", "status"]])}
     runs = {row["run"]: row for row in records(spend.runs)}
-    sums, seen = lineage_sums(spend), _last_scores(evals)
+    sums = lineage_sums(spend)
+    gained = rows[rows["gain"].notna()]
+    about = dict(zip(gained["run"], zip(gained["benchmark"], gained["key"], strict=True), strict=True))
+    seen = _last_scores(evals, about)
     parts: dict[str, list[Row]] = {}
     for phase in records(phases):
         parts.setdefault(phase["run"], []).append({name: phase[name] for name in ("phase", "usd", "seconds")})
@@ -131,19 +134,21 @@ def _ledger(
     return table(out, LEDGER, NUMBERS)
 
 
-def _last_scores(evals: Evaluations) -> dict[str, Row]:
-    """By run: the latest score on the benchmark that most runs share."""
+def _last_scores(evals: Evaluations, about: dict[str, tuple[str, str]]) -> dict[str, Row]:
+    """By run: the latest score on what its gain is `about` (benchmark, key), else on the benchmark that most
+    runs share.
+    """
     order = {name: place for place, name in enumerate(evals.benchmarks())}
-    latest: dict[str, tuple[tuple[float, float, float], Row]] = {}
+    latest: dict[str, tuple[tuple[float, ...], Row]] = {}
     for row in evals.rows:
         if not row["is_start"]:
-            rank = (-order[row["benchmark_id"]], _or_first(row["attempt"]), _or_first(row["step"]))
-            if row["for_run"] not in latest or rank > latest[row["for_run"]][0]:
-                latest[row["for_run"]] = (rank, row)
-    return {
-        run: {"last_benchmark": row["benchmark"], "last_score": row["score"], "last_score_n": row["n"]}
-        for run, (_, row) in latest.items()
-    }
+            run = row["for_run"]
+            same = about.get(run) == (row["benchmark"], key_text(row))
+            rank = (same, -order[row["benchmark_id"]], _or_first(row["attempt"]), _or_first(row["step"]))
+            if run not in latest or rank > latest[run][0]:
+                latest[run] = (rank, row)
+    names = {"last_benchmark": "benchmark", "last_score": "score", "last_kind": "kind", "last_score_n": "n"}
+    return {run: {to: row[name] for to, name in names.items()} for run, (_, row) in latest.items()}
 
 
 def _or_first(value: float) -> float:

@@ -59,7 +59,7 @@ def phase_bars(
 ) -> list[go.Bar]:
     """Return one stacked bar trace a phase; `frame` holds columns x, phase, y; long series are averaged.
 
-    `hover` is a Plotly template fragment for the value, like '%{y:.3s} s'.
+    `hover` is a Plotly template fragment for the value, like '%{y:,.3~r} s'.
     """
     data = frame[[x, "phase", y]].dropna(subset=[y]).groupby([x, "phase"], as_index=False)[y].sum()
     data = binned(data, x, [y], max_bars)
@@ -119,7 +119,7 @@ def run_lines(
                 name=theme.short(name),
                 legendgroup=name,
                 mode="lines+markers" if markers and len(part) <= 200 else "lines",
-                line={"color": colour, "width": style["width"]},
+                line={"color": colour, "width": style["width"], "dash": style["dash"]},
                 marker={"color": colour, "symbol": style["symbol"], "size": 7},
                 showlegend=name in coloured,
                 hovertemplate=f"<b>{theme.escape(name)}</b><br>{hover}<extra></extra>",

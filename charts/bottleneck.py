@@ -117,7 +117,7 @@ def _failed(row: dict[str, object], flags: pd.DataFrame | None) -> list[str]:
 
 
 def _pool_bars(data: pd.DataFrame, value: str, notes: dict[int, str], mode: Mode) -> list[go.Bar]:
-    shown = "%{y:$,.3s}" if value == "usd" else "%{y:,.3s} s"
+    shown = "%{y:$,.3~r}" if value == "usd" else "%{y:,.3~r} s"
     amount = "${:,.3g}" if value == "usd" else "{:,.3g} s"
     traces = []
     for phase in theme.ordered_phases(data["phase"]):
@@ -240,6 +240,6 @@ def _free_bars(data: pd.DataFrame, mode: Mode) -> go.Bar:
         orientation="h",
         marker={"color": [theme.phase_colour(p, mode) for p in data["phase"]]},
         customdata=list(zip(saved, data["free_note"].map(theme.escape), strict=True)),
-        hovertemplate="<b>%{y}</b> free: %{x:,.3s} s<br>saves %{customdata[0]:,.3s} s a step"
+        hovertemplate="<b>%{y}</b> free: %{x:,.3~r} s<br>saves %{customdata[0]:,.3~r} s a step"
         "<br>%{customdata[1]}<extra></extra>",
     )

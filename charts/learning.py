@@ -13,11 +13,11 @@ from charts.synthetic import marked
 from charts.theme import Mode
 
 X_AXES = {
-    "usd": ("cumulative dollars", "Cumulative spend (USD)", "%{x:$,.3s}"),
-    "gpu_hours": ("cumulative GPU-hours", "Cumulative GPU-hours (GPU-h)", "%{x:,.3s} GPU-h"),
-    "tokens": ("generated tokens", "Generated tokens (tokens)", "%{x:.3s} tokens"),
+    "usd": ("cumulative dollars", "Cumulative spend (USD)", "%{x:$,.3~r}"),
+    "gpu_hours": ("cumulative GPU-hours", "Cumulative GPU-hours (GPU-h)", "%{x:,.3~r} GPU-h"),
+    "tokens": ("generated tokens", "Generated tokens (tokens)", "%{x:,.3~r} tokens"),
     "steps": ("training steps", "Step (count)", "step %{x}"),
-    "hours": ("hours held", "Time the GPUs were held (h)", "%{x:,.3s} h"),
+    "hours": ("hours held", "Time the GPUs were held (h)", "%{x:,.3~r} h"),
 }
 
 
@@ -44,7 +44,7 @@ def curve(result: Result, mode: Mode = "light") -> go.Figure:
         y=label,
         height=420,
     )
-    fig.update_xaxes(rangemode="tozero", tickformat="~s")
+    fig.update_xaxes(rangemode="tozero", tickformatstops=theme.TICKS)
     if kind == "usd":
         fig.update_xaxes(tickprefix="$")
     return fig
@@ -76,7 +76,7 @@ def point_price(result: Result, mode: Mode = "light") -> go.Figure:
         height=110 + 44 * len(data),
     )
     fig.update_layout(showlegend=False, bargap=0.4)
-    fig.update_xaxes(tickprefix="$", tickformat="~s", rangemode="tozero", nticks=6)
+    fig.update_xaxes(tickprefix="$", tickformatstops=theme.TICKS, rangemode="tozero", nticks=6)
     fig.update_yaxes(
         tickvals=list(range(len(data))),
         ticktext=[_two_lines(r, g) for r, g in zip(data["run"], data["generation"], strict=True)],
@@ -111,7 +111,7 @@ def _price_bars(data: pd.DataFrame, colours: Mapping[str, str], mode: Mode) -> g
         ),
         customdata=[[n, *e] for n, e in zip(names, ends.to_numpy().tolist(), strict=True)],
         hovertemplate=(
-            "<b>%{customdata[0]}</b><br>%{x:$,.3s} per point<br>"
-            "%{customdata[1]:$,.3s} to %{customdata[2]:$,.3s}<extra></extra>"
+            "<b>%{customdata[0]}</b><br>%{x:$,.3~r} per point<br>"
+            "%{customdata[1]:$,.3~r} to %{customdata[2]:$,.3~r}<extra></extra>"
         ),
     )

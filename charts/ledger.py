@@ -41,7 +41,7 @@ def spend_by_phase(result: Result, mode: Mode = "light") -> go.Figure:
         height=96 + 34 * len(shown),
     )
     fig.update_layout(barmode="relative", bargap=0.35)
-    fig.update_xaxes(tickprefix="$", tickformat="~s")
+    fig.update_xaxes(tickprefix="$", tickformatstops=theme.TICKS)
     fig.update_yaxes(
         categoryorder="array",
         categoryarray=shown[::-1],
@@ -69,7 +69,7 @@ def _phase_bar(data: pd.DataFrame, phase: str, mode: Mode) -> go.Bar:
         legendgroup=phase,
         marker=theme.phase_marker(phase, mode),
         customdata=names,
-        hovertemplate=f"<b>%{{customdata[0]}}</b><br>{label}: %{{x:$,.3s}}%{{customdata[1]}}<extra></extra>",
+        hovertemplate=f"<b>%{{customdata[0]}}</b><br>{label}: %{{x:$,.3~r}}%{{customdata[1]}}<extra></extra>",
     )
 
 
@@ -81,7 +81,7 @@ def score_by_usd(result: Result, mode: Mode = "light") -> go.Figure:
     if not has(frame, "run", "x", "score"):
         why = "No evaluation can be placed on a dollar axis yet: upload scores, and fill in the run details."
         return theme.empty(why, title=title, table="scores", mode=mode)
-    fig, label, subtitle = score_figure(frame, mode, x_hover="%{x:$,.3s}", colours=colours_of(result, mode))
+    fig, label, subtitle = score_figure(frame, mode, x_hover="%{x:$,.3~r}", colours=colours_of(result, mode))
     scores = f"{label[:1].lower()}{label[1:]}"
     theme.apply(
         fig,
@@ -93,5 +93,5 @@ def score_by_usd(result: Result, mode: Mode = "light") -> go.Figure:
         x="Cumulative spend (USD)",
         y=label,
     )
-    fig.update_xaxes(tickprefix="$", tickformat="~s", rangemode="tozero")
+    fig.update_xaxes(tickprefix="$", tickformatstops=theme.TICKS, rangemode="tozero")
     return fig

@@ -157,6 +157,9 @@ PHASE_LABELS = {
 }
 HATCHED_PHASES = frozenset({"unattributed", "outside_steps"})
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon")
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+SYMBOL_SIGNS = dict(zip(_SYMBOLS, "●■◆▲✚✖★⬢", strict=True))
+"""Markers as characters, for lists beside the figures."""
 _SALT = "run-colour-1054:"
 
 
@@ -188,22 +191,21 @@ def run_colours(all_runs: Iterable[str], mode: Mode = "light") -> dict[str, str]
 def run_styles(
     runs: Iterable[str], mode: Mode = "light", colours: Mapping[str, str] | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Return {run: {colour, symbol, width}} for one figure; `colours` holds those of the home's runs.
+    """Return {run: {colour, symbol, width, dash}} for one figure; `colours` holds those of the home's runs.
 
-    Where two runs share a colour, the later name gets another marker and a thinner line.
+    Where two runs of the home share a colour, the one that came later has another marker and dash everywhere.
     """
     given = colours or {}
     names = sorted(set(runs))
     known = given if set(names) <= set(given) else run_colours([*given, *names], mode)
     used: dict[str, int] = {}
     out: dict[str, dict[str, Any]] = {}
-    for run in names:
-        colour = known[run]
+    for run, colour in known.items():
         twin = used.get(colour, 0)
         used[colour] = twin + 1
-        symbol = _SYMBOLS[twin % len(_SYMBOLS)]
-        out[run] = {"colour": colour, "symbol": symbol, "width": 2.2 if twin == 0 else 1.4}
-    return out
+        symbol, dash = _SYMBOLS[twin % len(_SYMBOLS)], _DASHES[twin % len(_DASHES)]
+        out[run] = {"colour": colour, "symbol": symbol, "width": 2.2 if twin == 0 else 1.4, "dash": dash}
+    return {run: out[run] for run in names}
 
 
 def phase_colour(phase: str, mode: Mode = "light") -> str:

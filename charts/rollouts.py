@@ -45,7 +45,7 @@ def throughput(result: Result, mode: Mode = "light", rate: str | None = None) ->
         colour = colours_of(result, mode)[str(part["run"].iloc[0])]
         ends = part["step_first"], part[f"{key}_min"], part[f"{key}_max"]
         fig.add_traces(band(*ends, colour, "least to most in a bin"))
-    fig.add_traces(_lines(result, frame, key, f"%{{y:,.3s}} {unit}", mode))
+    fig.add_traces(_lines(result, frame, key, f"%{{y:,.3~r}} {unit}", mode))
     return theme.apply(
         fig,
         title=f"{label}, by step",
@@ -55,7 +55,7 @@ def throughput(result: Result, mode: Mode = "light", rate: str | None = None) ->
         mode=mode,
         x="Step",
         y=f"{label.split(' per ')[0]} ({unit})",
-    ).update_yaxes(rangemode="tozero", tickformat="~s")
+    ).update_yaxes(rangemode="tozero", tickformatstops=theme.TICKS)
 
 
 def _kept(frame: pd.DataFrame) -> pd.DataFrame:
@@ -118,7 +118,7 @@ def _panels(runs: Sequence[str]) -> go.Figure:
 
 def _finish(fig: go.Figure, panels: int, unit: str, mode: Mode) -> go.Figure:
     fig.update_xaxes(title_text="Step", row=panels, col=1)
-    fig.update_yaxes(title_text=unit, rangemode="tozero", tickformat="~s")
+    fig.update_yaxes(title_text=unit, rangemode="tozero", tickformatstops=theme.TICKS)
     theme.name_panels(fig, mode)
     return fig
 

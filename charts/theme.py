@@ -61,6 +61,12 @@ __all__ = [
 
 MAX_POINTS = 4_000
 MAX_COLOURED_RUNS = 8
+TICKS: list[dict[str, Any]] = [
+    {"dtickrange": [None, 0.009], "value": ",.6~r"},
+    {"dtickrange": [0.009, 0.9], "value": ",.2f"},
+    {"dtickrange": [0.9, None], "value": "~s"},
+]
+"""Formats of an axis by the distance of its ticks: thousands as k, cents as 0.45 and never as 450m."""
 FONT = '"Source Sans", "Source Sans Pro", system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
 AXIS_PX, LEGEND_LINE_PX, LEGEND_ROWS_HANGING = 56, 20, 2
 LEGEND_ITEM_PX, LEGEND_ROW_PX = 62, 400

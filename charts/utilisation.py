@@ -53,7 +53,9 @@ def ladder(result: Result, mode: Mode = "light") -> go.Figure:
         height=120 + 36 * len(data),
     )
     fig.update_layout(bargap=0.35, showlegend=False)
-    fig.update_xaxes(rangemode="tozero", tickformat="~s", tickprefix="$" if dollars else "", nticks=6)
+    fig.update_xaxes(
+        rangemode="tozero", tickformatstops=theme.TICKS, tickprefix="$" if dollars else "", nticks=6
+    )
     fig.update_yaxes(
         tickvals=list(range(len(data))),
         ticktext=[RUNGS.get(str(r), theme.escape(r)) for r in data["rung"]],

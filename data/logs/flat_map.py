@@ -307,9 +307,14 @@ def _evals(tables: Tables, mapping: Mapping, attempt: int, step: Step) -> None:
         score = step.values.get(key)
         if score is None or math.isnan(score):
             continue
+        unit = mapping.rules[key].unit
+        if unit == "fraction" and not 0 <= score <= 1:
+            why = "a score outside 0..1 is no fraction: name it percent or points"
+            tables.set_aside.append(SetAside(step.line, why, repr(score), key))
+            continue
         checkpoint = known_checkpoint(tables, mapping.run, attempt, step.step)["checkpoint"]
         row = eval_row(mapping.run, attempt, step.step, checkpoint, parsed, score)
-        if mapping.rules[key].unit == "reward":
+        if unit == "reward":
             row["score_kind"] = "points"
         tables.evals.append(row)
 

@@ -159,7 +159,7 @@ def _rules(plan: Plan) -> tuple[dict[str, KeyRule], dict[str, EvalKey]]:
             name, phase = "", one.field.name
         elif one.field.table == "evals":
             scores[column] = EvalKey(one.options.get(BENCHMARK) or column, "score", None)
-            unit = "reward" if one.unit == "points" else ""
+            unit = "reward" if one.unit == "points" else "fraction"
         basis = one.basis if one.basis != "step" else ""
         if name == "throughput" and not basis:
             basis = "cluster"

@@ -29,6 +29,23 @@ def sentence(joined: Mapping[str, Any]) -> str:
     )
 
 
+def sentences(joins: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Joins in words, those of several runs for one reason in one line."""
+    alike: dict[tuple[str, float], list[Mapping[str, Any]]] = {}
+    for joined in joins:
+        alike.setdefault((str(joined["why"]), float(joined["confidence"])), []).append(joined)
+    return [sentence(group[0]) if len(group) == 1 else _together(group) for group in alike.values()]
+
+
+def _together(group: Sequence[Mapping[str, Any]]) -> str:
+    runs = len({str(joined["run"]) for joined in group})
+    words = f"{runs:,} runs" if runs > 1 else f"run **{md_escape(str(group[0]['run']))}**"
+    attempts = f", {len(group):,} attempts" if len(group) > runs else ""
+    sure = f"{100 * float(group[0]['confidence']):.0f} % sure"
+    each = "for each, " if runs > 1 else ""
+    return f"Joined to {words}{attempts}, because {each}{md_escape(str(group[0]['why']))} :gray[({sure})]"
+
+
 def short(joins: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
     """Runs with attempts, and the reasons, as plain text for a table."""
     runs: dict[str, list[str]] = {}
@@ -44,10 +61,11 @@ def short(joins: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
 
 def show_joins(store: Store, receipt: Receipt, synthetic: bool) -> None:
     """Say what the upload is joined to, or which runs it might belong to."""
-    for joined in receipt.joins[:SHOWN]:
-        st.markdown(f":material/link: {sentence(joined)}")
-    if len(receipt.joins) > SHOWN:
-        st.caption(f"and {len(receipt.joins) - SHOWN:,} more runs and attempts")
+    lines = sentences(receipt.joins)
+    for line in lines[:SHOWN]:
+        st.markdown(f":material/link: {line}")
+    if len(lines) > SHOWN:
+        st.caption(f"and joins for {len(lines) - SHOWN:,} more reasons")
     if not receipt.joins and not receipt.runs:
         _might_be(store, receipt, synthetic)
 

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from charts import theme
+from charts.blocks import score_scale
 from charts.text import short_number
 from pages.parts.download import csv_button
 from pages.parts.state import note, platform_names, settle
@@ -17,7 +18,8 @@ from pages.parts.words import column_label, md_escape
 
 DEFAULT = (
     "run", "synthetic", "status", "platforms", "gpu_hours", "usd", "basis", "phase_bar", "score_line",
-    "last_score", "gain", "usd_per_point", "steps", "rollouts", "usd_per_rollout", "goodput_frac", "warnings",
+    "last_benchmark", "last_score", "last_points", "gain", "gain_units", "usd_per_point", "steps", "rollouts",
+    "usd_per_rollout", "goodput_frac", "warnings",
 )  # fmt: skip
 STATUS_COLOURS = {
     "completed": "#35A47C",
@@ -35,10 +37,13 @@ LABELS = {
     "usd_high": "Spend, high quote (USD)",
     "phase_bar": "$ by phase",
     "usd_per_rollout": "USD per rollout",
+    "last_benchmark": "Benchmark",
     "last_score": "Last score (%)",
+    "last_points": "Last score (as logged)",
     "last_score_n": "Tasks of last score",
     "score_line": "Score against $",
     "gain": "Gain (points)",
+    "gain_units": "Gain (score units)",
     "gain_low": "Gain, low (points)",
     "gain_high": "Gain, high (points)",
     "usd_per_point": "USD per point",
@@ -52,7 +57,7 @@ LABELS = {
     "synthetic": "Data",
 }
 SYNTHETIC_COLOUR = "#7A5BD0"
-HIDDEN = {"usd_by_phase", "scores"}
+HIDDEN = {"usd_by_phase", "scores", "last_kind"}
 COLUMNS_KEY, FILTER_KEY = "ov_columns", "ov_filter"
 TRACE_POINTS = 40
 
@@ -64,7 +69,7 @@ def prepare(ledger: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     out["phase_bar"] = [_bar(row, phases) for row in out["usd_by_phase"]]
     lines = {run: _even(part) for run, part in scores.groupby("run")} if len(scores) else {}
     out["score_line"] = [lines.get(run, []) for run in out["run"]]
-    out["last_score"] = 100 * out["last_score"].astype("float64")
+    out = _by_kind(out)
     names = platform_names()
     out["platforms"] = [", ".join(names.get(p, p) for p in held) for held in out["platforms"]]
     out["warnings"] = [[f"{n} to read"] if n else [] for n in out["warnings"]]
@@ -74,6 +79,19 @@ def prepare(ledger: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
             return out.drop(columns=[c for c in (*HIDDEN, "synthetic") if c in out.columns])
         out["synthetic"] = [["synthetic"] if made_up else [] for made_up in out["synthetic"]]
     return out.drop(columns=[c for c in HIDDEN if c in out.columns])
+
+
+def _by_kind(ledger: pd.DataFrame) -> pd.DataFrame:
+    """Scores that are shares of tasks in percent; rewards and other points as logged, apart."""
+    if "last_kind" not in ledger.columns:
+        return ledger.assign(last_score=100 * ledger["last_score"].astype("float64"))
+    share = ledger["last_kind"] == "fraction"
+    for name, other, scale in (("last_score", "last_points", 100), ("gain", "gain_units", 1)):
+        values = ledger[name].astype("float64")
+        ledger[name] = scale * values.where(share)
+        if values[~share].notna().any():
+            ledger.insert(ledger.columns.get_loc(name) + 1, other, values.mask(share))
+    return ledger
 
 
 def phase_order(ledger: pd.DataFrame) -> list[str]:
@@ -103,14 +121,18 @@ def with_phase_columns(frame: pd.DataFrame, phases: Sequence[str]) -> pd.DataFra
 
 
 def _even(part: pd.DataFrame) -> list[float]:
-    """Score in percent at evenly spaced dollars, the last known score held: a sparkline has no x axis."""
+    """Score at evenly spaced dollars, the last known score held: a sparkline has no x axis.
+
+    In percent where all are shares of tasks, else as logged.
+    """
     data = part.dropna(subset=["x", "score"]).sort_values("x", kind="stable")
+    scale = score_scale(data)
     if len(data) < 2:
-        return [100 * float(v) for v in data["score"]]
+        return [scale * float(v) for v in data["score"]]
     ends = float(data["x"].iloc[0]), float(data["x"].iloc[-1])
     at = pd.Series([ends[0] + (ends[1] - ends[0]) * i / (TRACE_POINTS - 1) for i in range(TRACE_POINTS)])
     place = data["x"].searchsorted(at, side="right") - 1
-    return [100 * float(v) for v in data["score"].iloc[place.clip(min=0)]]
+    return [scale * float(v) for v in data["score"].iloc[place.clip(min=0)]]
 
 
 def controls(columns: Sequence[str]) -> tuple[str, list[str]]:

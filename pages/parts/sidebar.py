@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from analysis.params import DEFAULT_PRICE, CommonParams
 from charts import theme as chart_theme
+from charts.palette import SYMBOL_SIGNS
 from data.catalogue import Catalogue
 from data.catalogue_types import price_words
 from data.queries import frame as frame_queries
@@ -164,7 +165,8 @@ def _run_picker(choices: Known, theme: state.Theme) -> list[str]:
     )
     shown = choices.runs[choices.runs["run"].isin(picked)] if picked else choices.runs
     if not shown.empty:
-        st.html(_chips(shown, chart_theme.run_colours(choices.arrival, theme)))
+        colours = chart_theme.run_colours(choices.arrival, theme)
+        st.html(_chips(shown, chart_theme.run_styles(colours, theme, colours)))
     return picked
 
 
@@ -174,26 +176,26 @@ def _bound(widget: Any, param: str, label: str, options: list[str], **more: Any)
     )
 
 
-def _chips(runs: pd.DataFrame, colours: Mapping[str, str]) -> str:
+def _chips(runs: pd.DataFrame, styles: Mapping[str, Mapping[str, Any]]) -> str:
     lines = []
     for campaign, group in runs.head(CHIPS_SHOWN).groupby("campaign", sort=False):
         lines.append(
             f"<div style='opacity:.7;margin-top:2px'>{html.escape(str(campaign) or 'no campaign')}</div>"
         )
-        lines.extend(_chip(row, colours[row.run]) for row in group.itertuples())
+        lines.extend(_chip(row, styles[row.run]) for row in group.itertuples())
     rest = len(runs) - CHIPS_SHOWN
     if rest > 0:
         lines.append(f"<div style='opacity:.7'>and {rest} more</div>")
     return f"<div style='font-size:.8rem;line-height:1.45'>{''.join(lines)}</div>"
 
 
-def _chip(row: Any, colour: str) -> str:
+def _chip(row: Any, style: Mapping[str, Any]) -> str:
     names = platform_names()
     tail = " · ".join(names.get(p, p) for p in row.platforms)
     return (
         "<div style='display:flex;gap:.45rem;align-items:baseline'>"
-        "<span aria-hidden='true' style='flex:none;width:.65rem;height:.65rem;border-radius:2px;"
-        f"background:{colour}'></span><span style='overflow-wrap:anywhere'>{html.escape(row.run)}"
+        f"<span aria-hidden='true' style='flex:none;width:.8rem;color:{style['colour']}'>"
+        f"{SYMBOL_SIGNS[style['symbol']]}</span><span style='overflow-wrap:anywhere'>{html.escape(row.run)}"
         f"<span style='opacity:.65'> {html.escape(tail)}</span></span></div>"
     )
 

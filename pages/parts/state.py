@@ -1,5 +1,6 @@
 """What every page shares: the store, the common parameters, the theme, and the notices about the address."""
 
+import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from reports.home import home_path
 
 ROOT = Path(__file__).resolve().parents[2]
 Theme = Literal["light", "dark"]
+_ADDRESS = re.compile(r"://|\bwww(?=\.)|@(?=[-\w]+\.)", re.IGNORECASE)
 _STATE = "_page_state"
 _NOTICES = "_url_notices"
 _BANNER = "_url_banner"
@@ -145,7 +147,8 @@ def one_value(param: str, value: str, default: str) -> None:
 
 
 def escape(text: str) -> str:
-    """Make text safe to show inside Streamlit markdown."""
+    """Make text safe to show inside Streamlit markdown; an address in it stays text and becomes no link."""
+    text = _ADDRESS.sub("\\g<0>\u200b", text)
     for char in "\\`*_{}[]<>#$|~:":
         text = text.replace(char, "\\" + char)
     return text

@@ -15,8 +15,8 @@ from pages.parts.upload_card import show_card
 from pages.parts.words import md_escape
 
 COLUMNS = [
-    "name", "files", "run", "why", "uploaded_at", "format", "records", "stored", "quarantined", "ignored",
-    "size_bytes",
+    "name", "files", "run", "format", "records", "stored", "quarantined", "ignored", "uploaded_at",
+    "size_bytes", "why",
 ]  # fmt: skip
 SUMMED = ["records", "stored", "quarantined", "ignored", "size_bytes"]
 FLOOD = 5
@@ -107,7 +107,7 @@ def _column_config() -> dict[str, Any]:
         "run": column.TextColumn("Run · attempt", width=150),
         "why": column.TextColumn("Joined because", width=210),
         "uploaded_at": column.DatetimeColumn("Loaded (UTC)", format="D MMM YYYY, HH:mm", width=125),
-        "format": column.TextColumn("Format", width=185),
+        "format": column.TextColumn("Format", width=170),
         "records": number("Records", format="localized", width=66),
         "stored": number("Stored", format="localized", width=66),
         "quarantined": number("Set aside", format="localized", width=75),

@@ -177,3 +177,26 @@ def test_several_runs_without_a_campaign_have_no_dollars(home: Home) -> None:
     assert ledger(home).answer.startswith("The 3 runs without a campaign have no dollar figure yet")
     for name in ("unit_economics", "rollouts", "gain", "bottleneck", "utilisation"):
         assert "campaign has" not in run(name, home.view(), {}).answer
+
+
+def test_the_last_score_is_of_the_benchmark_that_the_gain_is_about(home: Home) -> None:
+    for name in ("steady", "broken", "apart"):
+        home.con.execute(
+            "INSERT INTO evals SELECT * REPLACE (? AS eval_id, ? AS run, ? AS checkpoint, 1 AS attempt, "
+            "4 AS step, 'hellaswag' AS benchmark, 0.51 AS score) FROM evals WHERE run = 'steady' LIMIT 1",
+            [f"{name}-h", name, f"{name}@4"],
+        )
+    table = ledger(home).tables["ledger"].set_index("run")
+    steady = table.loc["steady"]
+    assert (steady["gain_benchmark"], steady["last_benchmark"], steady["last_score"]) == (
+        "MATH-500",
+        "MATH-500",
+        0.70,
+    )
+    assert table.loc["apart", "last_benchmark"] == "hellaswag"
+
+
+def test_the_kind_of_a_last_score_is_told(home: Home) -> None:
+    home.con.execute("UPDATE evals SET score_kind = 'points', score = 3.2 WHERE run = 'steady'")
+    table = ledger(home).tables["ledger"].set_index("run")
+    assert (table.loc["steady", "last_kind"], table.loc["steady", "last_score"]) == ("points", 3.2)

@@ -74,6 +74,14 @@ def test_the_best_of_several_runs_is_named_as_such(home: Home) -> None:
     assert ("in its best run" in found.answer) == noted
 
 
+def test_the_one_run_of_several_that_has_a_gain_is_named(home: Home) -> None:
+    home.con.execute("UPDATE runs SET campaign = NULL")
+    home.con.execute("DELETE FROM evals WHERE run IS NOT NULL AND run <> 'steady'")
+    answer = analysis.run("ledger", home.view()).answer
+    assert answer.startswith("The 3 runs without a campaign cost")
+    assert "points on MATH-500 in steady, the only run with a comparison" in answer
+
+
 def test_words() -> None:
     assert [percent(x) for x in (1.0, 0.9967, 0.99999, 0.5, 0)] == [
         "100 %",

@@ -135,3 +135,18 @@ def test_every_registered_figure_draws_its_question() -> None:
         drawn = figures.draw(result)
         assert len(drawn) == len(figures.FIGURES[question])
     assert figures.draw(made.result("no such question")) == []
+
+
+def test_cents_are_written_as_cents_and_never_as_thousandths() -> None:
+    drawn = [draw(make(), "light") for make, draw in ALL if draw is not gain.forest]
+    for fig in drawn:
+        stops = [stop.to_plotly_json() for stop in fig.layout.xaxis.tickformatstops]
+        for distance, wanted in ((0.0005, ",.6~r"), (0.05, ",.2f"), (0.5, ",.2f"), (2000, "~s")):
+            found = [
+                s["value"]
+                for s in stops
+                if (s["dtickrange"][0] or 0) <= distance <= (s["dtickrange"][1] or distance)
+            ]
+            assert found[0] == wanted
+        hovers = "".join(str(t.hovertemplate) for t in fig.data)
+        assert "s}" not in hovers.replace("steps}", "")

@@ -150,3 +150,14 @@ def test_thinning_meets_the_limit(rows: int, limit: int) -> None:
 def test_points_count_cells_and_the_longest_side() -> None:
     fig = go.Figure([go.Heatmap(z=[[1, 2], [3, 4]]), go.Scatter(x=[1, 2, 3], y=[1, 2, 3])])
     assert theme.points(fig) == 7
+
+
+def test_a_run_keeps_its_marker_and_dash_whatever_else_is_drawn() -> None:
+    runs = [f"run-{i}" for i in range(14)]
+    home = theme.run_colours(runs)
+    whole = theme.run_styles(runs, colours=home)
+    marks = [(s["colour"], s["symbol"], s["dash"]) for s in whole.values()]
+    assert len(set(marks)) == len(runs)
+    assert sum(s["dash"] != "solid" for s in whole.values()) == 4
+    for run in runs:
+        assert theme.run_styles([run], colours=home)[run] == whole[run]

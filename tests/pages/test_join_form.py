@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from pages.parts.join_form import sentence, short
-from pages.parts.uploads_tab import grouped, labels, with_runs
+from pages.parts.join_form import sentence, sentences, short
+from pages.parts.uploads_tab import COLUMNS, SUMMED, _column_config, grouped, labels, with_runs
 
 
 def joined(run: str, attempt: int | None = 1) -> dict:
@@ -33,3 +33,20 @@ def test_a_join_in_words():
     assert sentence(joined("a", 2)) == text
     assert "attempt" not in sentence(joined("a", None))
     assert short([joined("a", 1), joined("a", 2), joined("b", None)]) == ("a · 1, 2, b", "it says so")
+
+
+def test_joins_of_one_reason_are_one_line():
+    assert sentences([joined("a"), joined("b"), joined("c") | {"why": "of its host"}]) == [
+        "Joined to 2 runs, because for each, it says so :gray[(90 % sure)]",
+        sentence(joined("c") | {"why": "of its host"}),
+    ]
+    assert sentences([joined("a", 1), joined("a", 2)]) == [
+        "Joined to run **a**, 2 attempts, because it says so :gray[(90 % sure)]"
+    ]
+
+
+def test_the_counts_of_an_upload_are_seen_at_1280_px():
+    config = _column_config()
+    until = max(COLUMNS.index(name) for name in SUMMED[:4])
+    assert COLUMNS.index("why") > until
+    assert sum(config[name]["width"] for name in COLUMNS[: until + 1]) <= 930

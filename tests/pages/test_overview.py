@@ -171,3 +171,23 @@ def test_the_file_of_the_ledger_leaves_unknown_phases_empty() -> None:
         "r0,3.0,0.0,completed",
         "r1,,,completed",
     ]
+
+
+def test_a_reward_is_shown_as_logged_and_never_in_percent() -> None:
+    base = {"usd_by_phase": [], "scores": [], "platforms": ["h100-sxm"], "warnings": 0, "status": "completed"}
+    rows = [
+        {**base, "run": "r", "last_score": 3.2, "last_kind": "points", "gain": 1.5},
+        {**base, "run": "s", "last_score": 0.5, "last_kind": "fraction", "gain": 4.0},
+    ]
+    points = pd.DataFrame(
+        {"run": ["r", "s"], "x": [1.0, 1.0], "score": [3.2, 0.5], "kind": ["points", "fraction"]}
+    )
+    shown = prepare(pd.DataFrame(rows), points).set_index("run")
+    assert shown["last_points"].to_dict() == {"r": 3.2, "s": pytest.approx(float("nan"), nan_ok=True)}
+    assert shown["last_score"].dropna().to_dict() == {"s": 50}
+    assert (shown["gain"].dropna().to_dict(), shown["gain_units"].dropna().to_dict()) == (
+        {"s": 4.0},
+        {"r": 1.5},
+    )
+    assert shown["score_line"].to_dict() == {"r": [3.2], "s": [50]}
+    assert "last_points" not in prepare(pd.DataFrame(rows[1:]), points)

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 
 import pandas as pd
 import pytest
@@ -9,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.result import Notice
+from charts.palette import run_colours, run_styles
 from pages.parts.download import csv_text, safe_cell
 from pages.parts.notices import grouped
+from pages.parts.sidebar import CHIPS_SHOWN, _chips
 from pages.parts.tables import as_shown, in_percent, number_format
 from pages.parts.words import column_label, md_escape, value_label
 
@@ -79,6 +82,16 @@ def test_names_are_not_markdown(name: str) -> None:
     assert all(f"\\{c}" in escaped for c in name if c in "*[]$`<>:")
 
 
+@pytest.mark.parametrize(
+    "name", ["see http://evil.example/a", "HTTPS://b.example", "www.c.example", "a@b.example"]
+)
+def test_addresses_in_names_do_not_become_links(name: str) -> None:
+    shown = md_escape(name).replace("\\", "")
+    assert not re.search(r"https?://[-.\w]|www\.|@[-\w]+\.", shown, re.IGNORECASE)
+    assert shown.replace("\u200b", "") == name
+    assert md_escape("run@20") == "run@20"
+
+
 def test_a_share_of_dollars_is_no_dollars() -> None:
     assert number_format("share_of_usd_frac", pd.Series([11.0, 54.54])) == "%,.1f"
 
@@ -99,3 +112,13 @@ def test_columns_in_percent_say_so() -> None:
 
 def test_a_basis_writes_gpu_as_people_do() -> None:
     assert value_label("basis", "per_gpu: tokens over all GPUs") == "per GPU: tokens over all GPUs"
+
+
+def test_chips_of_more_runs_than_colours_differ_by_marker() -> None:
+    runs = [f"run-{i}" for i in range(14)]
+    home = run_colours(runs)
+    frame = pd.DataFrame({"run": runs, "campaign": "", "platforms": [[] for _ in runs]})
+    marks = re.findall(r"color:(#\w+)'>(.)</span>", _chips(frame, run_styles(runs, colours=home)))
+    assert len(marks) == len(runs) or len(marks) == CHIPS_SHOWN
+    assert len(set(marks)) == len(marks)
+    assert len({colour for colour, _ in marks}) < len(marks)
