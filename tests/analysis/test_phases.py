@@ -170,3 +170,19 @@ def test_a_timer_on_top_of_the_step_is_taken_out_of_the_time_outside(home: Home,
     assert now.sum() == pytest.approx(usd["steady"])
     waiting = waiting_usd(costs_of(home, "compute")[0]).get("steady", 0.0)
     assert waiting == pytest.approx(16.0 if kind == "outside_exposed" else 0.0)
+
+
+def test_waits_of_both_pools_and_those_on_top_of_the_step_count_whole(home: Home) -> None:
+    # 10 steps of 150 s; train: 70 s of work, 80 s of waits, 6 s on top; rollout: 2 s of work, 5 s of waits
+    home.con.execute("DELETE FROM step_phases WHERE run = 'apart'")
+    for pool_name, name, kind, seconds in (
+        ("train", "train", "wall", 70.0),
+        ("train", "rollout", "wait", 80.0),
+        ("train", "weight_sync", "outside_exposed", 6.0),
+        ("rollout", "data", "wall", 2.0),
+        ("rollout", "weight_sync", "wait", 5.0),
+    ):
+        home.add("step_phases", *phases("apart", 1, range(1, 11), {name: seconds}, kind=kind, pool=pool_name))
+    table, _ = costs_of(home, "compute")
+    # $2 a GPU-hour: 2 GPUs wait 80 + 6 s a step, 6 GPUs wait 5 s
+    assert waiting_usd(table) == pytest.approx({"apart": (2 * 860 + 6 * 50) * 2 / 3600})
