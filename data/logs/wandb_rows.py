@@ -12,7 +12,7 @@ from typing import TypeGuard
 from data.errors import UnreadableFileError
 from data.logs.flat import FlatFile, FlatRun, Row, framework_of, make_batch
 from data.logs.flat_attempts import LONGEST_RUN_S
-from data.logs.flat_rows import LOG_COUNTER, gaps_in, number_steps
+from data.logs.flat_rows import ANY_COUNTERS, LOG_COUNTER, gaps_in, number_steps
 from data.logs.json_rows import epoch_of
 from data.logs.verl_batch import run_name
 from data.logs.wandb_points import epoch_seconds
@@ -26,6 +26,7 @@ INDEX_COLUMNS = ("", "Unnamed: 0", "index")
 LENGTHS = ("batch/response_lengths", "val/response_lengths", "response_lengths")
 _APART = frozenset((*RUN_COLUMNS, *INDEX_COLUMNS))
 EMPTY = "a record without any number"
+TOO_LARGE = "a number too large to hold"
 SAMPLE = "this may be a sample, as run.history() gives; sums over steps are then too low. Use scan_history."
 _OBJECT = ("{", "[")
 
@@ -68,12 +69,12 @@ class History:
         elif not math.isnan(elapsed):
             self.bad.append(SetAside(line, "no run time that a run can have", repr(elapsed), CLOCKS[0]))
         row.ts = row.ts if math.isnan(stamp) else epoch_of(epoch_seconds(stamp))
-        if not row.lengths and not any(value == value for value in row.values.values()):
+        if row.x is not None and row.x == int(row.x):
+            self.log_steps.setdefault(run, []).append(int(row.x))
+        if not row.lengths and not any(v == v for key, v in row.values.items() if key not in ANY_COUNTERS):
             self.ignored[EMPTY] += 1
             return
         self.rows.setdefault(run, []).append(row)
-        if row.x is not None and row.x == int(row.x):
-            self.log_steps.setdefault(run, []).append(int(row.x))
 
     def _cell(self, row: Row, key: str, value: object) -> None:
         if value is None or (isinstance(value, str) and not value.strip()):
@@ -87,7 +88,11 @@ class History:
 
     def _text(self, row: Row, key: str, text: str) -> None:
         try:
-            self._number(row, key, float(text))
+            value = float(text)
+            if math.isinf(value) and any(letter.isdigit() for letter in text):
+                self.bad.append(SetAside(row.line, TOO_LARGE, text[:80], key))
+            else:
+                self._number(row, key, value)
             return
         except ValueError:
             pass

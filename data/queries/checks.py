@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from data.logs.keymap import load_keymap
 from data.queries.filters import ONE_STEP, PICKED, STEP_CLOCK, Filters
 from data.queries.sums import total
 from data.view import View
@@ -9,6 +10,16 @@ from data.view import View
 COLUMNS = ["run", "attempt", "step", "check_name", "subject", "expected", "found", "steps"]
 COUNTERS = ("tok_prompt", "tok_gen", "tok_total", "rollouts")
 LEAST_STEPS = 8
+
+_OF_SEVERAL = "({})".format(
+    ", ".join(
+        f"'{name}'"
+        for name in sorted(
+            {r.framework for r in load_keymap() if r.basis == "interval_mean" and r.field == "step_s"}
+        )
+    )
+)
+"""Frameworks whose records stand for all steps since the one before: their step seconds are those of all."""
 
 _BASE = f"with {PICKED}, {ONE_STEP}, {STEP_CLOCK}"
 
@@ -63,17 +74,28 @@ timed as (
          max(step) - min(step) + 1 as numbers, min(step) as first, max(step) as last
     from span where seconds is not null and step is not null group by all having count(*) >= 2
 ),
+covered as (
+  select t.*, case when coalesce(r.framework, '') in {_OF_SEVERAL}
+                   then greatest((last - first) / (steps - 1), 1) else 1 end as each
+    from timed t join runs r using (run)
+),
+clocked as (select run, attempt, count(elapsed_s) > 0 as own from one_step group by all),
+moments as (
+  select run, attempt, step, case when own then elapsed_s else epoch(ts) end as at_s
+    from one_step join clocked using (run, attempt)
+),
 paced as (
   select run, attempt,
-         (max(elapsed_s) - min(elapsed_s)) / (arg_max(step, elapsed_s) - arg_min(step, elapsed_s)) as pace_s
-    from one_step where elapsed_s is not null group by all
-  having count(*) >= 3 and arg_max(step, elapsed_s) > arg_min(step, elapsed_s)
+         (max(at_s) - min(at_s)) / (arg_max(step, at_s) - arg_min(step, at_s)) as pace_s
+    from moments where at_s is not null group by all
+  having count(*) >= 3 and arg_max(step, at_s) > arg_min(step, at_s)
 )
-select t.run, t.attempt, null::bigint as step, 'step_time_against_clock' as check_name, '' as subject,
-       coalesce(p.pace_s * t.steps, a.elapsed_s) as expected, t.step_sum as found, t.steps
-  from timed t join attempts a using (run, attempt) left join paced p using (run, attempt)
+select c.run, c.attempt, null::bigint as step, 'step_time_against_clock' as check_name, '' as subject,
+       coalesce(p.pace_s * c.steps * c.each, a.elapsed_s) as expected, c.step_sum as found, c.steps
+  from covered c join attempts a using (run, attempt) left join paced p using (run, attempt)
  where (p.pace_s is not null or a.elapsed_basis in ('clock', 'progress_bar', 'log_clock'))
-   and t.numbers <= 1.1 * t.steps and t.step_sum < 0.6 * coalesce(p.pace_s * t.steps, a.elapsed_s)
+   and c.numbers <= 1.1 * c.steps * c.each
+   and c.step_sum < 0.6 * coalesce(p.pace_s * c.steps * c.each, a.elapsed_s)
 union all
 select run, attempt, null, 'steps_missing', '', numbers, steps, steps from timed
  where numbers > steps and steps >= {LEAST_STEPS} and numbers < 1.5 * steps
@@ -144,13 +166,13 @@ def ratios(view: View, filters: Filters) -> pd.DataFrame:
     return view.frame(
         f"""with {PICKED},
         raw as (
-          select m.run, m.attempt, m.key, max(m.value) as most, count(*) as n
+          select m.run, m.attempt, m.key, min(m.value) as least, max(m.value) as most, count(*) as n
             from metric_raw m join picked using (run)
            where regexp_matches(m.key, '(ratio|frac|fraction)(/mean|/avg)?$')
            group by all having max(m.value) > 1.000001 and max(m.value) <= 100 and min(m.value) >= 0
         )
         select run, attempt, null::bigint as step, 'percent_in_a_ratio' as check_name, key as subject,
-               1.0 as expected, most as found, n as steps from raw
+               least as expected, most as found, n as steps from raw
         union all
         select e.run, null, null, 'scores_in_two_units', e.benchmark, min(e.score), max(e.score), count(*)
           from evals e join picked using (run) where e.score is not null

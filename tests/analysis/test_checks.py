@@ -84,6 +84,31 @@ def test_the_pace_of_the_steps_wins_over_the_whole_clock(home: Home) -> None:
     assert failed(home, "step_time_against_clock") == []
 
 
+def test_the_pace_of_stamps_alone(home: Home) -> None:
+    """300 steps 200 s apart of which 100 s are in the timer: half of the pace, whatever the whole clock."""
+    home.con.execute("UPDATE attempts SET elapsed_s = 30000 WHERE run = 'steady'")
+    home.con.execute("DELETE FROM step_phases")
+    home.con.execute(
+        "UPDATE steps SET elapsed_s = null, ts = timestamp '2026-03-02' + to_seconds(200 * step) "
+        "WHERE run = 'steady'"
+    )
+    (row,) = failed(home, "step_time_against_clock")
+    assert (row["expected"], row["found"]) == (60000, 30000)
+
+
+@pytest.mark.parametrize(("framework", "seconds", "fires"), [("trl", 200, True), ("verl", 100, False)])
+def test_a_log_of_every_tenth_step_against_the_clock(
+    home: Home, framework: str, seconds: int, fires: bool
+) -> None:
+    """TRL's records hold the seconds of ten steps each, verl's those of one."""
+    home.con.execute(f"UPDATE runs SET framework = '{framework}' WHERE run = 'steady'")
+    home.con.execute("DELETE FROM steps WHERE run = 'steady' AND step % 10 <> 0")
+    home.con.execute("DELETE FROM step_phases")
+    home.con.execute(f"UPDATE steps SET step_s = {seconds} WHERE run = 'steady'")
+    found = [(row["expected"], row["found"]) for row in failed(home, "step_time_against_clock")]
+    assert found == ([(36000, 6000)] if fires else [])
+
+
 def test_missing_step_numbers(home: Home) -> None:
     home.con.execute("DELETE FROM steps WHERE run = 'steady' AND step % 10 = 5")
     home.con.execute("DELETE FROM step_phases WHERE run = 'steady' AND step % 10 = 5")
@@ -118,6 +143,7 @@ def test_percent_under_the_name_of_a_ratio(home: Home) -> None:
     home.add("metric_raw", *rows)
     (row,) = failed(home, "percent_in_a_ratio")
     assert (row["subject"], row["found"]) == ("response/clip_ratio", 30)
+    assert row["expected"] == 3
 
 
 def test_scores_in_two_units(home: Home) -> None:

@@ -46,3 +46,15 @@ def test_a_table_without_rows_is_refused(tmp_path: Path) -> None:
     assert choose(source, Choices()).format == "flat_metrics_csv"
     with pytest.raises(UnreadableFileError):
         FlatCsvReader().read(source, Choices(), tmp_path)
+
+
+def test_records_without_a_number_and_numbers_beyond_every_column(tmp_path: Path) -> None:
+    """Of five rows one holds only NaN and one blanks; 1e400 is no missing value but a damaged cell."""
+    rows = ["1,118,60,0.5", "2,NaN,nan,NaN", "3,119,1e400,0.5", "4,,,", "5,120,inf,0.5"]
+    text = "step,timing_s/step,timing_s/gen,critic/rewards/mean\n" + "\n".join(rows) + "\n"
+    batch = load(text, tmp_path, expect="flat_metrics_csv")
+    assert (batch.records, batch.stored, dict(batch.ignored)) == (5, 3, {"a record without any number": 2})
+    (cell,) = batch.set_aside
+    assert (cell.line, cell.column, cell.text) == (4, "timing_s/gen", "1e400")
+    assert batch.tables["steps"]["step"].tolist() == [1, 3, 5]
+    assert batch.facts["steps_count"] == 3
