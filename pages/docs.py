@@ -4,6 +4,7 @@ import re
 
 import streamlit as st
 
+from analysis.checks import CHECKS
 from pages.parts.choose import dropdown
 from pages.parts.frame import show_title
 from pages.parts.notices import docs_address
@@ -11,6 +12,7 @@ from pages.parts.state import ROOT
 
 FOLDER = ROOT / "docs"
 FIRST = "README"
+ALL = "all"
 _LINK = re.compile(r"\[([^\]]*)\]\((?!https?:|#)(?:\.\./)?(?:docs/)?([\w./-]+)\.md(#[\w-]*)?\)")
 _PICTURE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
 
@@ -32,8 +34,21 @@ def shown(text: str, titles: dict[str, str]) -> str:
     return _LINK.sub(to_topic, _PICTURE.sub("", text.partition("\n")[2]))
 
 
+def section(text: str, check: str) -> str:
+    """Return the section of one check with its heading."""
+    found = re.search(rf"^### [^\n]*`{re.escape(check)}`\n.*?(?=^##|\Z)", text, re.MULTILINE | re.DOTALL)
+    return found[0].strip() if found else ""
+
+
 titles = topics()
 show_title("Documentation")
 topic = dropdown("topic", "Topic", list(titles), FIRST, titles.__getitem__, width=360)
+text = shown((FOLDER / f"{topic}.md").read_text(encoding="utf-8"), titles)
+chosen = ALL
+if topic == "checks":
+    chosen = dropdown("check", "Check", [ALL, *CHECKS], ALL, width=360)
 with st.container(width=860):
-    st.markdown(shown((FOLDER / f"{topic}.md").read_text(encoding="utf-8"), titles))
+    if chosen != ALL:
+        with st.container(border=True):
+            st.markdown(section(text, chosen))
+    st.markdown(text)

@@ -49,12 +49,15 @@ def show_error(error: UserError) -> None:
 def _more(code: str) -> str:
     """A link to what a failed check means."""
     check = CHECKS.get(code)
-    return f" [{check.title}]({docs_address('Checks')})" if check else ""
+    return f" [{check.title}]({docs_address('Checks', code)})" if check else ""
 
 
-def docs_address(title: str) -> str:
-    """Return the address of a page of the documentation inside the app, named by its heading."""
-    return f"/docs?topic={quote(title)}"
+def docs_address(title: str, check: str = "") -> str:
+    """Return the address of a page of the documentation inside the app, named by its heading.
+
+    `check`: the code of a check whose section the page of checks shows first.
+    """
+    return f"/docs?topic={quote(title)}{f'&check={quote(check)}' if check else ''}"
 
 
 def _sentence(text: str, places: list[str]) -> str:

@@ -6,6 +6,7 @@ from urllib.parse import unquote
 
 from streamlit.testing.v1 import AppTest
 
+from analysis.checks import CHECKS
 from data.store import Store
 from pages.parts.state import ROOT
 
@@ -42,4 +43,18 @@ def test_a_failed_check_links_to_its_page(app: Callable[..., AppTest], loaded: S
     at = app(runs=["h100-sync"])
     at.switch_page("rollouts.py").run()
     assert not at.exception
-    assert any("[Throughput identity](/docs?topic=Checks)" in m.value for m in at.markdown)
+    assert any(
+        "[Throughput identity](/docs?topic=Checks&check=throughput_against_tokens)" in m.value
+        for m in at.markdown
+    )
+
+
+def test_the_section_of_a_check_stands_first(app: Callable[..., AppTest]) -> None:
+    for code in CHECKS:
+        at = app(topic="Checks", check=code).switch_page("docs.py").run()
+        assert not at.exception and not at.warning, code
+        first, whole = (m.value for m in at.markdown[-2:])
+        assert first.startswith("### ") and f"`{code}`" in first and first.count("###") == 1
+        assert len(first) > 60 and first in whole
+    at = app(topic="Checks", check="nonsense").switch_page("docs.py").run()
+    assert "nonsense" in at.warning[0].value
