@@ -155,11 +155,12 @@ def _dress(
     pools = data["pool"].nunique()
     bins = data.drop_duplicates("bin").sort_values("bin")
     lost = "; pale: lost in a failed attempt" if not bins["kept"].fillna(True).all() else ""
+    notes = f"{lost}{'; ' if folded else ''}{folded}"
     unit = "Spend a step (USD)" if dollars else "Seconds a step (s)"
     theme.apply(
         fig,
         title=title,
-        subtitle=f"{theme.short(run, 24)}; hatched: in no phase{lost}{'; ' if folded else ''}{folded}",
+        subtitle=f"{theme.short(run, 24)}; hatched: waiting or in no phase{notes}",
         alt=f"Stacked bars of {unit.lower()} by phase over the steps of {run}.",
         table="steps",
         mode=mode,
