@@ -69,6 +69,18 @@ class StampKeeper:
     _kept: list[tuple[int, str]] = field(default_factory=list)
     _last: tuple[int, str] | None = None
     _wanted: bool = True
+    _records: dict[int, str] = field(default_factory=dict)
+
+    def record(self, number: int, line: str) -> None:
+        """Keep the stamp of a line that holds a record: it ends a step."""
+        self.feed(number, line)
+        if self._last is not None and self._last[0] == number:
+            self._records[number] = self._last[1]
+
+    def moments(self) -> dict[int, datetime]:
+        """Stamps of record lines by line, as printed."""
+        read = {number: parse_moment(text) for number, text in self._records.items()}
+        return {number: moment for number, moment in read.items() if moment is not None}
 
     def feed(self, number: int, line: str) -> None:
         """Look at the front of one line."""

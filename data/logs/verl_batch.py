@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from data.facts_base import source_facts
+from data.logs.flat_clock import not_below_steps
 from data.logs.llm_guess import guess_llm
 from data.logs.verl import (
     Context,
@@ -20,6 +21,7 @@ from data.logs.verl import (
     settle_score_kinds,
 )
 from data.logs.verl_attempts import DUPLICATE, Attempt, Ending, ending, is_training
+from data.logs.verl_clock import StampedSteps
 from data.logs.verl_config import Config, config_proposals
 from data.logs.verl_facts import (
     eval_facts,
@@ -31,6 +33,11 @@ from data.logs.verl_facts import (
 )
 from data.readers.base import Batch, Choices, Proposal, SetAside, Source
 
+NO_CLOCK = (
+    "The file has no clock: elapsed time is the sum of step seconds; "
+    "start-up, gaps and restarts are not in it."
+)
+
 
 @dataclass
 class Parsed:
@@ -38,7 +45,8 @@ class Parsed:
 
     `records` counts what was kept, ignored and set aside; `rounded` says that numbers were printed with three
     decimals, `vanished` names keys that this rounding wiped out; `names_run`: the
-    run's name stands in the file; `started`: UTC time by attempt.
+    run's name stands in the file; `started`: UTC time by attempt; `stamps`: the clock of attempts whose step
+    lines are stamped.
     """
 
     format: str
@@ -56,6 +64,7 @@ class Parsed:
     partial_last_line: int = 0
     started: dict[int, datetime] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    stamps: dict[int, StampedSteps] = field(default_factory=dict)
 
 
 def run_name(choices: Choices, source: Source, stated: str | None = None) -> str:
@@ -99,6 +108,8 @@ def _tables(parsed: Parsed, mode: str) -> Tables:
     )
     for attempt in parsed.attempts:
         elapsed = _elapsed_by_step(attempt)
+        if not elapsed and attempt.number in parsed.stamps:
+            elapsed = parsed.stamps[attempt.number].elapsed_s
         for step in sorted(attempt.by_step):
             add_step(tables, context, attempt.number, attempt.by_step[step], elapsed.get(step))
     return tables
@@ -127,7 +138,7 @@ def _attempts_frame(parsed: Parsed, tables: dict[str, pd.DataFrame]) -> pd.DataF
     for index, attempt in enumerate(parsed.attempts):
         following = parsed.attempts[index + 1] if index + 1 < len(parsed.attempts) else None
         end: Ending = ending(attempt, following, parsed.total_steps)
-        elapsed, basis = _elapsed(attempt, tables.get("steps"))
+        elapsed, basis = _elapsed(attempt, tables.get("steps"), parsed.stamps.get(attempt.number))
         saved = [s for s, r in attempt.by_step.items() if "timing_s/save_checkpoint" in r.values]
         rows.append(
             {
@@ -154,8 +165,10 @@ def _parent(attempts: Sequence[Attempt], index: int) -> int | None:
     return next((a.number for a in reversed(attempts[:index]) if step in a.by_step), None)
 
 
-def _elapsed(attempt: Attempt, steps: pd.DataFrame | None) -> tuple[float | None, str | None]:
-    """Last progress bar; the sum of step seconds where there is no bar or the log ends before it moved."""
+def _elapsed(
+    attempt: Attempt, steps: pd.DataFrame | None, stamps: StampedSteps | None
+) -> tuple[float | None, str | None]:
+    """Last progress bar, else the stamps of step lines; else, or where either is shorter, the step sum."""
     bars = [m.elapsed_s for m in attempt.marks if m.kind == "bar" and m.elapsed_s is not None]
     total = None
     if steps is not None:
@@ -164,6 +177,8 @@ def _elapsed(attempt: Attempt, steps: pd.DataFrame | None) -> tuple[float | None
     bar = bars[-1] if bars else None
     if bar and (total is None or bar >= total - 1.0):
         return bar, "progress_bar"
+    if stamps is not None:
+        return not_below_steps(max(stamps.elapsed_s.values()), total)
     return total, "step_sum" if total is not None else None
 
 
@@ -248,6 +263,8 @@ def _number_warnings(parsed: Parsed, batch: Batch, mode: str) -> list[str]:
     out = []
     if steps is None:
         return ["The file holds validations only: no step times, so no cost can be derived from it."]
+    if set(batch.tables["attempts"]["elapsed_basis"]) == {"step_sum"}:
+        out.append(NO_CLOCK)
     if phases is not None and not eval_is_inside(steps, phases):
         out.append(
             "timing_s/testing lies outside timing_s/step here: validation time comes on top of step time."

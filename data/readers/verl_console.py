@@ -10,6 +10,7 @@ from data.logs.log_clock import StampKeeper
 from data.logs.verl import verl_share
 from data.logs.verl_attempts import Mark, exception_text, split_attempts
 from data.logs.verl_batch import Parsed, make_batch, run_name
+from data.logs.verl_clock import place_steps
 from data.logs.verl_config import ConfigCollector
 from data.logs.verl_lines import Record, clean, decimals, is_cut, parse_step, pieces, step_line
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
@@ -122,8 +123,12 @@ class VerlConsoleReader:
 
     def _finish(self, parsed: Parsed, scan: _Scan, source: Source, choices: Choices) -> Batch:
         clock = scan.stamps.clock(choices.timezone)
+        parsed.stamps = place_steps(parsed.attempts, clock, scan.stamps.moments())
         for attempt in parsed.attempts:
             started = clock.after(attempt.start_line)
+            placed = parsed.stamps.get(attempt.number)
+            if placed is not None:
+                started = placed.started_at
             if started is not None:
                 parsed.started[attempt.number] = started
         if clock.unplaced:
@@ -162,6 +167,7 @@ def _scan_line(scan: _Scan, number: int, line: str) -> None:
             else:
                 scan.set_aside.append(outcome)
         if scan.records and scan.records[-1].line == number and "\r" not in line:
+            scan.stamps.record(number, line)
             return
     else:
         scan.stamps.feed(number, line)
