@@ -13,7 +13,7 @@ STEP_SECONDS = ("timing_s/step", "perf/time_per_step")
 
 @dataclass(frozen=True)
 class StampedSteps:
-    """Seconds from the start of an attempt to the end of each step; `started_at`: UTC where a zone is known."""
+    """Seconds from the start of an attempt to the end of each step; `started_at` in UTC or unknown."""
 
     elapsed_s: dict[int, float]
     started_at: datetime | None
