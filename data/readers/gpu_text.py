@@ -75,8 +75,8 @@ def write_twin(source: Source, scratch: Path, header: Sequence[str], header_line
 
 
 def _is_cut(source: Source, text: str, lengths: set[int]) -> bool:
-    """True for a last line without a newline that is shorter than all rows of a table of fixed width."""
-    return not source.ends_with_newline and len(lengths) == 1 and len(text.rstrip()) < min(lengths)
+    """True for a last line without a newline that is shorter than every row before it: columns are padded."""
+    return not source.ends_with_newline and len(text.rstrip()) < min(lengths, default=0)
 
 
 def _reason(found: Sequence[str] | NotARow, astray: bool) -> str:
