@@ -57,8 +57,8 @@ def test_upload_a_log_and_fill_in_what_it_cannot_know(page: Page, tmp_path: Path
     expect(page.get_by_text("choose one")).to_be_visible()
     platform = page.get_by_role("combobox", name="Platform", exact=True).last
     platform.click()
-    platform.press_sequentially("gb300-nvl72")
-    page.get_by_role("option", name=re.compile("gb300-nvl72")).first.click()
+    platform.press_sequentially("GB300")
+    page.get_by_role("option", name=re.compile("GB300 NVL72")).first.click()
     page.get_by_role("button", name="Save run details").click()
     expect(page.get_by_text(re.compile(r"samples cost at least \$\d"))).to_be_visible(timeout=PATIENCE_MS)
 

@@ -3,11 +3,10 @@
 from collections import Counter
 
 import pytest
-from _pytest.terminal import TerminalReporter
 
 
 @pytest.hookimpl
-def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter) -> None:
     """One line a mutation, from what the tests of damaged files recorded (also across processes)."""
     by_mutation: dict[str, Counter[str]] = {}
     formats: Counter[str] = Counter()

@@ -9,7 +9,7 @@ from data.arrival.spool import spool_bytes
 from data.readers import sniff_all
 
 SIGNS = (" ", "\n", " \n", '"', "{", "[", "[ ", "(", "| ", "1,", "7", "\x1b[", 'a="', "{'", "1:1", " - ")
-LIMIT_S = 3.0
+LIMIT_S = 10.0
 """CPU seconds of all readers together on a slow machine; quadratic ones take minutes."""
 
 

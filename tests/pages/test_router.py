@@ -132,7 +132,7 @@ def test_a_page_without_the_router_says_so() -> None:
 @pytest.mark.parametrize("text", ["*bold*", "a_b_c", "$1 and $2", ":red[x]", "[a](http://x)", "`x`", "<b>"])
 def test_names_never_act_as_markdown(text: str) -> None:
     escaped = state.escape(text)
-    assert escaped.replace("\\", "") == text
+    assert escaped.replace("\\", "").replace("\u200b", "") == text
     for position, char in enumerate(escaped):
         if char in "*_$:[`<":
             assert escaped[position - 1] == "\\"
