@@ -53,7 +53,9 @@ def choose(page: Page, label: str, option: str) -> None:
 def test_an_odd_table_is_mapped_and_read_without_dropping_it_again(page: Page, tmp_path: Path) -> None:
     drop(page, tmp_path / "night.csv", odd(0.2))
     page.get_by_role("button", name="Map its columns").click()
-    expect(page.get_by_text("100 % of the values are above 1: percent?").first).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_text("100 % of the values are above 1: percent?").first).to_be_visible(
+        timeout=PATIENCE_MS
+    )
     choose(page, "Unit of trunc", "%")
     expect(page.get_by_text("percent?")).to_have_count(0, timeout=PATIENCE_MS)
     choose(page, "Unit of when", "day/month/year")
