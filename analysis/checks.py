@@ -16,10 +16,7 @@ from data.view import View
 COLUMNS = queries.COLUMNS
 MFU_CEILING = 0.7
 GIB = 2**30
-KNOWN_PEAKS = {
-    "prime-rl": ("a100", "h100", "h200", "b200", "gb200"),
-    "verl": ("a100", "h100", "h200", "b200", "gb200"),
-}
+KNOWN_PEAKS = dict.fromkeys(("prime-rl", "verl"), ("a100", "h100", "h200", "b200", "gb200"))
 """Platforms that a framework's own table of peak rates holds (prefixes of platform ids)."""
 
 

@@ -1,7 +1,7 @@
 """`amd-smi metric --csv`, once and with `-w`: header each tick, epoch seconds, lists inside cells."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from data.csvio import CsvLayout, read_layout, split_line
@@ -79,19 +79,33 @@ class AmdSmiReader:
         """
         layout = read_layout(source, is_header)
         judge = CardRows(layout, _at(layout, ("gpu",)), _at(layout, SERIALS))
-        twin = write_twin(source, scratch, layout.header, layout.header_line, judge.row)
-        given = named(twin.layout, choices)
-        warnings, facts = judge.physical()
-        table = Table(
-            self.format,
-            given,
-            _columns(given),
-            aside=twin.aside,
-            headers_repeated=twin.headers_repeated,
-            warnings=warnings,
-            facts=facts,
-        )
-        return read_table(twin.source, table, choices, scratch, progress)
+        return read_cards(self.format, source, layout, judge, _columns, choices, scratch, progress)
+
+
+def read_cards(
+    format_name: str,
+    source: Source,
+    layout: CsvLayout,
+    judge: "CardRows",
+    columns: Callable[[CsvLayout], dict[int, Column]],
+    choices: Choices,
+    scratch: Path,
+    progress: Progress,
+) -> Batch:
+    """Read a table of AMD cards: `judge` tells its lines apart, `columns` finds the measures of a header."""
+    twin = write_twin(source, scratch, layout.header, layout.header_line, judge.row)
+    given = named(twin.layout, choices)
+    warnings, facts = judge.physical()
+    table = Table(
+        format_name,
+        given,
+        columns(given),
+        aside=twin.aside,
+        headers_repeated=twin.headers_repeated,
+        warnings=warnings,
+        facts=facts,
+    )
+    return read_table(twin.source, table, choices, scratch, progress)
 
 
 class CardRows:

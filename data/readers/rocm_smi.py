@@ -5,11 +5,10 @@ from pathlib import Path
 
 from data.csvio import CsvLayout, read_layout
 from data.errors import UnreadableFileError
-from data.readers.amd_smi import CardRows
+from data.readers.amd_smi import CardRows, read_cards
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 from data.readers.gpu_sampler import TIMES
-from data.readers.gpu_table import Column, Table, named, read_table
-from data.readers.gpu_text import write_twin
+from data.readers.gpu_table import Column
 from data.values import unit_of_header
 
 MEASURES: tuple[tuple[str, Column], ...] = (
@@ -67,19 +66,7 @@ class RocmSmiReader:
         plain = [name.lower() for name in layout.header]
         serial = plain.index("serial number") if "serial number" in plain else None
         judge = CardRows(layout, plain.index("device"), serial)
-        twin = write_twin(source, scratch, layout.header, layout.header_line, judge.row)
-        given = named(twin.layout, choices)
-        warnings, facts = judge.physical()
-        table = Table(
-            self.format,
-            given,
-            _columns(given),
-            aside=twin.aside,
-            headers_repeated=twin.headers_repeated,
-            warnings=warnings,
-            facts=facts,
-        )
-        return read_table(twin.source, table, choices, scratch, progress)
+        return read_cards(self.format, source, layout, judge, _columns, choices, scratch, progress)
 
 
 def _columns(layout: CsvLayout) -> dict[int, Column]:
