@@ -17,7 +17,7 @@ from analysis.prices import COLUMNS as PRICE_COLUMNS
 from analysis.prices import RATES, price_rows
 from analysis.result import Assumption, Notice
 from analysis.words import listing, money
-from data.gpu_claims import contradicted
+from data.gpu.claims import contradicted
 from data.queries import spend as queries
 from data.queries.filters import Filters
 from data.view import View

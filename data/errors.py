@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from data.table_records import TableSample
+    from data.parse.table_records import TableSample
 
 
 @dataclass

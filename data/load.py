@@ -12,15 +12,15 @@ import pandas as pd
 from data.attempt_match import incoming
 from data.catalogue import load_catalogue
 from data.checkpoints import name_checkpoints
-from data.cost_tags import book_by_tags
 from data.derive import EVERY_ATTEMPT, derive
-from data.gpu_claims import contradicted
-from data.gpu_machine import keep_apart
-from data.gpu_platform import name_platforms
-from data.gpu_store import add_samples
+from data.gpu.claims import contradicted
+from data.gpu.machine import keep_apart
+from data.gpu.platform import name_platforms
+from data.gpu.store import add_samples
 from data.identity import Identity, apply, identify
 from data.join import Join, name_run, propose, set_free
 from data.merge import Policy, merge
+from data.money.cost_tags import book_by_tags
 from data.readers.base import Batch, Choices, Progress, no_progress
 from data.receipt import Receipt, describe
 from data.run_details import apply_choices, missing

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from data.eval_batch import as_number, as_text
-from data.task_rows import folded
-from data.values import parse_number, unit_of_header
+from data.parse.task_rows import folded
+from data.parse.values import parse_number, unit_of_header
 
 NAMES: dict[str, tuple[str, ...]] = {
     "env": ("env", "environment", "sandbox", "env_name", "env_type", "environment_name", "sandbox_type",

@@ -9,8 +9,8 @@ from typing import Any
 from data import readers
 from data.errors import UnreadableFileError
 from data.mapping.language import FORMAT
+from data.parse.table_records import table_sample
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
-from data.table_records import table_sample
 
 BY_HAND = Sniff(1.0, "its columns were mapped by hand")
 

@@ -5,8 +5,8 @@ from dataclasses import fields
 from typing import Any
 
 from data.errors import UserError
+from data.parse.timezones import zone_of
 from data.readers.base import Choices
-from data.timezones import zone_of
 
 _COUNTS = frozenset({"gpus", "gpus_train", "gpus_rollout"})
 _NAMES = frozenset(f.name for f in fields(Choices))

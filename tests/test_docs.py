@@ -21,9 +21,11 @@ from analysis.measures import MEASURES
 from analysis.params import DEFAULT_PRICE, CommonParams
 from analysis.result import Assumption, Figure, Notice, Result
 from analysis.utilisation import LOW_COVERAGE
-from data import attempt_match, csvio, gpu_rollup, ingest, receipt
+from data import attempt_match, ingest, receipt
 from data.arrival import spool, unpack
+from data.gpu import rollup as gpu_rollup
 from data.logs.keymap import KeyRule
+from data.parse import csvio
 from data.readers.templates import templates
 from data.run_details import Algorithm, Mode, Role, Status
 from data.store import get_store

@@ -10,8 +10,8 @@ from datetime import datetime
 from data.logs.log_clock import LogClock, parse_moment
 from data.logs.verl_attempts import exception_text
 from data.logs.verl_lines import number
+from data.parse.timezones import zone_of
 from data.readers.base import SetAside
-from data.timezones import zone_of
 
 _TOKEN = re.compile(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|[{}\[\](),:'\"]")
 _DEEPEST = 8

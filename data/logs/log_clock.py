@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 
-from data.timezones import to_utc, zone_of
+from data.parse.timezones import to_utc, zone_of
 
 _STAMP = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,6})?(?:Z|[+-]\d\d:?\d\d)?")
 _LOOK_AT = 200

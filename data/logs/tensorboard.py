@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
+from data.gpu.keys import add_gpus, gpu_from_keys, gpu_key
 from data.logs.flat import FlatFile, FlatRun, Row, make_batch
 from data.logs.json_rows import EARLIEST_S, LATEST_S
 from data.logs.tensorboard_proto import Event, ProtoError, decode
 from data.logs.tfrecord import Records
 from data.readers.base import Batch, Choices, Progress, SetAside, Source
-from data.readers.gpu_keys import add_gpus, gpu_from_keys, gpu_key
 
 FILE_VERSION = "file version"
 NO_SCALAR = "no number: picture, histogram, text, graph or session mark"

@@ -5,11 +5,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from data.csvio import CsvRow
 from data.logs.verl_lines import MAX_STEP, Record
 from data.logs.wandb_header import ChartHeader, Series
+from data.parse.csvio import CsvRow
+from data.parse.values import is_missing, parse_number
 from data.readers.base import SetAside
-from data.values import is_missing, parse_number
 
 EMPTY = "no point in any run"
 

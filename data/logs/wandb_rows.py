@@ -16,9 +16,9 @@ from data.logs.flat_rows import ANY_COUNTERS, LOG_COUNTER, gaps_in, number_steps
 from data.logs.json_rows import epoch_of
 from data.logs.verl_batch import run_name
 from data.logs.wandb_points import epoch_seconds
+from data.parse.values import is_missing, parse_number
 from data.readers.base import Batch, Choices, SetAside, Source
 from data.readers.prime_rl_metrics import pool_of, prime_batch
-from data.values import is_missing, parse_number
 
 CLOCKS = ("_runtime", "_timestamp")
 RUN_COLUMNS = ("run", "run_name", "run_id", "Name", "name", "_run")

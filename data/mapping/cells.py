@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
 from data.mapping.language import Meaning
+from data.parse.timezones import parse_stamp, to_utc
+from data.parse.values import is_missing, parse_number
 from data.slurm_fields import elapsed_seconds
-from data.timezones import parse_stamp, to_utc
-from data.values import is_missing, parse_number
 
 CLOCK = "d-hh:mm:ss"
 _EPOCHS = {"epoch s": 1e6, "epoch ms": 1e3, "epoch us": 1.0, "epoch ns": 1e-3}

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from data.mapping.cells import amount, stamp
 from data.mapping.language import ADDS_UP, CUMULATIVE, Meaning
-from data.timezones import zone_of
-from data.values import column_decimal, is_missing, parse_number
+from data.parse.timezones import zone_of
+from data.parse.values import column_decimal, is_missing, parse_number
 
 _SHARE = 0.5
 _LONG_STEP_S = 6 * 3600.0

@@ -6,15 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from data.arrival.spool import spool
-from data.csvio import CsvLayout, read_layout
 from data.mapping.cells import is_plain, plain_cell
 from data.mapping.language import FORMAT, Plan
 from data.mapping.rows import describe, fields_of
+from data.parse.csvio import CsvLayout, read_layout
+from data.parse.table_items import is_csv
+from data.parse.table_records import Records
 from data.readers.base import Batch, Choices, Progress, Source
 from data.readers.template_specs import templates
 from data.readers.templates import GpuSamplesReader
-from data.table_items import is_csv
-from data.table_records import Records
 
 
 class _Samples(GpuSamplesReader):

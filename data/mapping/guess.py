@@ -7,11 +7,11 @@ from functools import cache
 
 from data.logs.keymap import load_keymap
 from data.mapping.language import ADDS_UP, CUMULATIVE, Field, Meaning, Target, targets
-from data.table_records import TableSample
+from data.parse.table_records import TableSample
+from data.parse.task_rows import NAMES
+from data.parse.timezones import parse_stamp
+from data.parse.values import parse_number, unit_of_header
 from data.tables import tables
-from data.task_rows import NAMES
-from data.timezones import parse_stamp
-from data.values import parse_number, unit_of_header
 
 _UNIT_WORDS = {
     "ms": "ms", "msec": "ms", "millis": "ms", "milliseconds": "ms", "us": "us", "ns": "ns",

@@ -5,17 +5,17 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from data.csvio import TEXT_LIMIT, CsvLayout, CsvRow
 from data.facts_base import source_facts
 from data.mapping.cells import number_unit, plain_cell
 from data.mapping.language import FORMAT, Meaning, Plan
+from data.parse.csvio import TEXT_LIMIT, CsvLayout, CsvRow
+from data.parse.table_records import Records
+from data.parse.timezones import zone_of
 from data.readers.base import Batch, Choices, Progress, SetAside, Source
 from data.readers.template_rows import Fields, RowParser
 from data.readers.template_specs import Template, templates
 from data.readers.template_tables import Collector
-from data.table_records import Records
 from data.tables import Column, tables
-from data.timezones import zone_of
 
 LEARN_ROWS = 500
 JOBS = Template(

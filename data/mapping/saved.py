@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from data.mapping.language import FORMAT, MappingError, header_hash, make_plan
+from data.parse.table_records import table_sample
 from data.readers.base import Choices, Source
-from data.table_records import table_sample
 from data.workspace import Workspace, utc_now
 
 LOG = logging.getLogger(__name__)

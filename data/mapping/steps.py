@@ -6,16 +6,16 @@ from datetime import datetime, tzinfo
 from itertools import islice, pairwise
 from pathlib import Path
 
-from data.csvio import TEXT_LIMIT
 from data.logs.flat import FlatFile, FlatRun, Row, make_batch
 from data.logs.keymap import EvalKey, KeyRule
 from data.logs.verl_batch import run_name
 from data.mapping.cells import NO_TIME, amount, stamp
 from data.mapping.language import BENCHMARK, FORMAT, ROW_NUMBER, Meaning, Plan
+from data.parse.csvio import TEXT_LIMIT
+from data.parse.table_records import Records
+from data.parse.timezones import zone_of
+from data.parse.values import column_decimal, is_missing, parse_number
 from data.readers.base import Batch, Choices, Progress, SetAside, Source
-from data.table_records import Records
-from data.timezones import zone_of
-from data.values import column_decimal, is_missing, parse_number
 
 LEARN_ROWS = 500
 _PLACE = ("run", "step", "ts", "elapsed_s")

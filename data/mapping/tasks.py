@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from data.csvio import TEXT_LIMIT
 from data.eval_batch import EvalRows, as_text, owner_of
 from data.mapping.cells import amount
 from data.mapping.language import FIXED, FORMAT, Plan
 from data.mapping.rows import describe
+from data.parse.csvio import TEXT_LIMIT
+from data.parse.table_records import Records
+from data.parse.task_rows import TaskGroup
 from data.readers.base import Batch, Choices, Progress, SetAside, Source
 from data.readers.task_results import take_result
-from data.table_records import Records
-from data.task_rows import TaskGroup
 
 
 def tasks_batch(

@@ -4,14 +4,14 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from data.csvio import CsvLayout, read_layout, split_line
 from data.errors import UnreadableFileError
-from data.gpu_batch import plain_index
+from data.gpu.batch import plain_index
+from data.gpu.table import Column, Table, named, read_table
+from data.gpu.text import NotARow, write_twin
+from data.parse.csvio import CsvLayout, read_layout, split_line
+from data.parse.values import is_missing, unit_of_header
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 from data.readers.gpu_sampler import TIMES
-from data.readers.gpu_table import Column, Table, named, read_table
-from data.readers.gpu_text import NotARow, write_twin
-from data.values import is_missing, unit_of_header
 
 MEASURES = {
     "gfx_activity": Column("gfx_activity", "%"),

@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
 
-from data.cost_batch import CostFormat, read_costs
-from data.cost_words import instance_type_in
-from data.csvio import CsvLayout, CsvRows, read_layout
 from data.errors import UnreadableFileError
+from data.money.cost_batch import CostFormat, read_costs
+from data.money.cost_words import instance_type_in
+from data.parse.csvio import CsvLayout, CsvRows, read_layout
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 from data.readers.focus import match
 from data.readers.template_rows import Row

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from data.csvio import TEXT_LIMIT, CsvCounts, CsvLayout, CsvRow, read_all, read_layout
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
+from data.parse.csvio import TEXT_LIMIT, CsvCounts, CsvLayout, CsvRow, read_all, read_layout
+from data.parse.timezones import Stamp, parse_stamp, to_utc, zone_of
+from data.parse.values import is_missing, parse_number
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
-from data.timezones import Stamp, parse_stamp, to_utc, zone_of
-from data.values import is_missing, parse_number
 
 CAPACITY = "capacity of nodes, nothing to place in time"
 TOTALS = "totals of a cluster, no telemetry"

@@ -3,13 +3,13 @@
 import re
 from pathlib import Path
 
-from data.csvio import CsvLayout, read_layout
 from data.errors import UnreadableFileError
-from data.gpu_metrics import PERCENT_OR_RATIO, Metric, metric
+from data.gpu.metrics import PERCENT_OR_RATIO, Metric, metric
+from data.gpu.table import Column, Table, named, read_table
+from data.parse.csvio import CsvLayout, read_layout
+from data.parse.timezones import parse_stamp
+from data.parse.values import unit_of_header
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
-from data.readers.gpu_table import Column, Table, named, read_table
-from data.timezones import parse_stamp
-from data.values import unit_of_header
 
 TIME_NAMES = frozenset({"time", "timestamp", "ts", "datetime", "date"})
 LABELS = {

@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 from data.errors import UnreadableFileError
+from data.gpu.table import Column, Table, read_table
+from data.gpu.text import NotARow, head_lines, write_twin
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
-from data.readers.gpu_table import Column, Table, read_table
-from data.readers.gpu_text import NotARow, head_lines, write_twin
 
 TAGS = {
     "GPUTL": Column("gpu_util", "%"),

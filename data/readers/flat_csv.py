@@ -1,9 +1,9 @@
 """CSV of someone's own training log: a step column and the raw keys of a framework that we know."""
 
-from data.csvio import split_line
 from data.logs.flat_rows import ANY_COUNTERS
 from data.logs.framework import framework_of
 from data.logs.wandb_header import judge_header
+from data.parse.csvio import split_line
 from data.readers.base import Sniff, Source
 from data.readers.wandb_history import WandbHistoryCsvReader, judge_history
 

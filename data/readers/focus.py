@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from data.cost_batch import CostFormat, read_costs
-from data.cost_words import instance_type_in
-from data.csvio import read_layout
 from data.errors import UnreadableFileError
+from data.money.cost_batch import CostFormat, read_costs
+from data.money.cost_words import instance_type_in
+from data.parse.csvio import read_layout
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 from data.readers.template_rows import Row
 from data.tables import columns

@@ -3,13 +3,13 @@
 import re
 from pathlib import Path
 
-from data.csvio import CsvLayout, read_layout
 from data.errors import UnreadableFileError
-from data.gpu_rollup import MEASURES
+from data.gpu.rollup import MEASURES
+from data.gpu.table import Column, Table, chosen, named, read_table
+from data.parse.csvio import CsvLayout, read_layout
+from data.parse.values import unit_of_header
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 from data.readers.gpu_sampler_wide import Places, own_gpu, read_wide
-from data.readers.gpu_table import Column, Table, chosen, named, read_table
-from data.values import unit_of_header
 
 TIMES = frozenset(
     {"timestamp", "time", "ts", "datetime", "date_time", "timestamp_utc", "time_utc", "utc_time", "wall_time",

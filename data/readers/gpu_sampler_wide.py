@@ -5,16 +5,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from data.csvio import CsvLayout, CsvRow
-from data.gpu_long import LongTable, Series
-from data.gpu_long_build import build_rows
-from data.gpu_metrics import Metric
-from data.gpu_rollup import MEASURES, connect
+from data.gpu.csv_rows import GpuIdentity
+from data.gpu.long import LongTable, Series
+from data.gpu.long_build import build_rows
+from data.gpu.metrics import Metric
+from data.gpu.rollup import MEASURES, connect
+from data.gpu.table import NAMELESS, Column
+from data.parse.csvio import CsvLayout, CsvRow
+from data.parse.values import is_missing
+from data.parse.wide import drop_absent, load_wide, time_facts, wide_batch
 from data.readers.base import Batch, Choices, Progress, Source
-from data.readers.gpu_csv import GpuIdentity
-from data.readers.gpu_table import NAMELESS, Column
-from data.values import is_missing
-from data.wide import drop_absent, load_wide, time_facts, wide_batch
 
 _BEFORE = re.compile(r"^gpu[_ .-]?(\d{1,3})[_ .-]+(.+)$", re.IGNORECASE)
 _BEHIND = re.compile(r"^(.+?)[_ .-]+gpu[_ .-]?(\d{1,3})$", re.IGNORECASE)

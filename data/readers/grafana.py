@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from data.csvio import CsvLayout, CsvRow, read_layout, split_line
 from data.errors import UnreadableFileError
-from data.gpu_legend import legend_series, node_columns
-from data.gpu_long import LongTable, Series
-from data.gpu_long_build import build_points, build_rows, unconfirmed
-from data.gpu_metrics import metric_of_file
-from data.gpu_rollup import connect
+from data.gpu.legend import legend_series, node_columns
+from data.gpu.long import LongTable, Series
+from data.gpu.long_build import build_points, build_rows, unconfirmed
+from data.gpu.metrics import metric_of_file
+from data.gpu.rollup import connect
+from data.parse.csvio import CsvLayout, CsvRow, read_layout, split_line
+from data.parse.timezones import parse_stamp
+from data.parse.wide import WideRows, decimal_mark, load_wide, time_facts, wide_batch
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
-from data.timezones import parse_stamp
-from data.wide import WideRows, decimal_mark, load_wide, time_facts, wide_batch
 
 ROUNDED = (
     "Grafana rounded the values and wrote a unit into each cell: "

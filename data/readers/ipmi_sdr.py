@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
-from data.csvio import TEXT_LIMIT, open_lines
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
+from data.parse.csvio import TEXT_LIMIT, open_lines
+from data.parse.timezones import parse_stamp, to_utc, zone_of
+from data.parse.values import is_missing, parse_number
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
-from data.timezones import parse_stamp, to_utc, zone_of
-from data.values import is_missing, parse_number
 
 _BLOCK = re.compile(r"^\s*Timestamp:\s*(\S.*)$", re.IGNORECASE)
 _STATUS = re.compile(r"\w*")

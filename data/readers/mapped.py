@@ -11,8 +11,8 @@ from data.mapping.language import FORMAT, Plan, make_plan
 from data.mapping.rows import rows_batch
 from data.mapping.steps import steps_batch
 from data.mapping.tasks import tasks_batch
+from data.parse.table_records import Records
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
-from data.table_records import Records
 
 LEARN_ROWS = 500
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from data.arrival.bundle import Members, open_bundle
 from data.arrival.names import run_name_of
 from data.errors import UnreadableFileError
+from data.gpu.keys import add_gpus, gpu_from_keys
 from data.logs.flat import FlatFile, FlatRun, make_batch
 from data.logs.llm_guess import guess_llm
 from data.logs.tensorboard import Points, epoch_time, restarts, rows, utc
 from data.logs.verl_config import Config, ConfigCollector, config_proposals
 from data.readers.base import Batch, Choices, Progress, Proposal, SetAside, Sniff, Source, no_progress
-from data.readers.gpu_keys import add_gpus, gpu_from_keys
 
 META, METRICS, PARAMS, TAGS = "meta.yaml", "metrics/", "params/", "tags/"
 STATUSES = {

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from data.csvio import CsvRows, no_rows
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
+from data.gpu.table import CUT_TAIL
+from data.gpu.text import write_twin
+from data.parse.csvio import CsvRows, no_rows
+from data.parse.timezones import parse_stamp, to_utc, zone_of
+from data.parse.values import is_missing
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
-from data.readers.gpu_table import CUT_TAIL
-from data.readers.gpu_text import write_twin
 from data.readers.smi_monitor import Monitor, find_monitor
-from data.timezones import parse_stamp, to_utc, zone_of
-from data.values import is_missing
 
 HEADER = re.compile(r"^\s*#\s*(?:date[,\s]+)?(?:time[,\s]+)?gpu[,\s]+pid\b", re.IGNORECASE)
 PROCESS_ROW = "row of a process, not a sample of a GPU"

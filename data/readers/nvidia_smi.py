@@ -3,12 +3,12 @@
 import re
 from pathlib import Path
 
-from data.csvio import CsvLayout, best_delimiter, read_layout, split_line
 from data.errors import UnreadableFileError
+from data.gpu.csv_rows import GpuColumns
+from data.gpu.table import Column, Table, gpu_columns, named, read_table
+from data.parse.csvio import CsvLayout, best_delimiter, read_layout, split_line
+from data.parse.values import unit_of_header
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
-from data.readers.gpu_csv import GpuColumns
-from data.readers.gpu_table import Column, Table, gpu_columns, named, read_table
-from data.values import unit_of_header
 
 NUMBERS = {
     "utilization.gpu": ("gpu_util", "%"),

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from data.cost_batch import CostFormat, read_costs, total
-from data.csvio import read_layout
 from data.errors import UnreadableFileError
+from data.money.cost_batch import CostFormat, read_costs, total
+from data.parse.csvio import read_layout
+from data.parse.values import parse_number
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 from data.readers.focus import match
 from data.readers.template_rows import Row
-from data.values import parse_number
 
 COLUMNS = {
     "date": "charge_start", "namespace": "account", "controllername": "service", "pod": "resource_id",

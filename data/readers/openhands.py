@@ -5,11 +5,11 @@ from pathlib import Path
 
 from data.errors import UnreadableFileError
 from data.eval_batch import EvalRows, as_number, as_text, deep, owner_of, read_json
+from data.parse.task_rows import TaskGroup, passed_of
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
 from data.readers.swe_bench import repository_of
 from data.readers.template_rows import Row
 from data.readers.verl_jsonl import JsonObjects
-from data.task_rows import TaskGroup, passed_of
 
 HARNESS = "OpenHands"
 _RESULT = (

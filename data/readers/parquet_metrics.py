@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from data.errors import UnreadableFileError
+from data.gpu.keys import with_gpus
 from data.logs.flat import FlatFile
 from data.logs.flat_rows import ANY_COUNTERS
 from data.logs.framework import framework_of
 from data.logs.wandb_rows import History, history_batch
-from data.parquet_rows import open_parquet, parquet_names, parquet_records
+from data.parse.parquet_rows import open_parquet, parquet_names, parquet_records
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 from data.readers.flat_jsonl import TELLING
-from data.readers.gpu_keys import with_gpus
 from data.readers.wandb_history import judge_history
 
 WANDB_SOURCE = "wandb_history"

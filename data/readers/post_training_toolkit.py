@@ -12,9 +12,9 @@ from data.errors import UnreadableFileError
 from data.logs.flat import FlatRun, Row, make_batch
 from data.logs.json_rows import JsonLog, numbers, read_json_log, shown, step_of
 from data.logs.verl_batch import run_name
+from data.parse.timezones import parse_stamp
 from data.readers.base import Batch, Choices, Progress, Proposal, SetAside, Sniff, Source, no_progress
 from data.readers.run_manifest import STATUSES, Manifest, manifest_proposals
-from data.timezones import parse_stamp
 
 METRICS = "metrics.jsonl"
 METADATA = ("run_metadata_final.json", "run_metadata.json", "run_metadata_start.json")

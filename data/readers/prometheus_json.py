@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from data.csvio import TEXT_LIMIT, open_lines
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
-from data.gpu_long import EPOCH, LongTable, microseconds
-from data.gpu_long_build import build_points
-from data.gpu_rollup import connect
-from data.prom_series import Pods, describe_series, series_of, shown_series, warn_of_step
+from data.gpu.long import EPOCH, LongTable, microseconds
+from data.gpu.long_build import build_points
+from data.gpu.rollup import connect
+from data.parse.csvio import TEXT_LIMIT, open_lines
+from data.parse.prom_series import Pods, describe_series, series_of, shown_series, warn_of_step
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
 
 _RESULT = re.compile(r'"result"\s*:\s*\[')

@@ -7,16 +7,16 @@ from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
-from data.csvio import PROGRESS_EVERY, TEXT_LIMIT, open_lines
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
-from data.gpu_long import EPOCH, LongTable, microseconds
-from data.gpu_long_build import build_points
-from data.gpu_metrics import metric
-from data.gpu_rollup import connect
-from data.prom_series import Pods, describe_series, parse_labels, series_of
+from data.gpu.long import EPOCH, LongTable, microseconds
+from data.gpu.long_build import build_points
+from data.gpu.metrics import metric
+from data.gpu.rollup import connect
+from data.parse.csvio import PROGRESS_EVERY, TEXT_LIMIT, open_lines
+from data.parse.prom_series import Pods, describe_series, parse_labels, series_of
+from data.parse.timezones import Stamp, parse_stamp
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
-from data.timezones import Stamp, parse_stamp
 
 _SAMPLE = re.compile(
     r"^(?:(?P<lead>\d{10,13}(?:\.\d+)?|\d{4}-\d\d-\d\dT\S+)\s+)?(?P<name>[A-Za-z_:][\w:.]*)?"

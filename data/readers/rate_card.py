@@ -8,13 +8,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from data.catalogue import load_catalogue
-from data.cost_batch import CostFormat, read_costs
-from data.csvio import CsvLayout, read_layout
 from data.errors import UnreadableFileError
+from data.money.cost_batch import CostFormat, read_costs
+from data.parse.csvio import CsvLayout, read_layout
+from data.parse.task_rows import folded
+from data.parse.values import parse_number
 from data.readers.base import Batch, Choices, Progress, Proposal, Sniff, Source, no_progress
 from data.readers.template_rows import Row
-from data.task_rows import folded
-from data.values import parse_number
 
 NAMES: dict[str, tuple[str, ...]] = {
     "pool": ("pool", "pool_name", "cluster", "reservation"),

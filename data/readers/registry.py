@@ -8,11 +8,11 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 from data.errors import UnreadableFileError, UserError
+from data.parse.table_records import TableSample, table_sample
 from data.readers.base import Choices, Reader, Sniff, Source
 from data.readers.foreign import describe, recognise, repeated_column
 from data.readers.template_specs import Template
 from data.readers.templates import TemplateReader
-from data.table_records import TableSample, table_sample
 
 
 def _discover() -> tuple[Reader, ...]:

@@ -3,13 +3,13 @@
 import re
 from pathlib import Path
 
-from data.csvio import CsvLayout, read_layout
 from data.errors import UnreadableFileError
+from data.gpu.table import Column
+from data.parse.csvio import CsvLayout, read_layout
+from data.parse.values import unit_of_header
 from data.readers.amd_smi import CardRows, read_cards
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 from data.readers.gpu_sampler import TIMES
-from data.readers.gpu_table import Column
-from data.values import unit_of_header
 
 MEASURES: tuple[tuple[str, Column], ...] = (
     (r"gpu use", Column("gfx_activity", "%")),

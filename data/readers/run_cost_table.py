@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from data.csvio import CsvCounts, CsvLayout, CsvRow, best_delimiter, read_all, read_layout, split_line
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
+from data.parse.csvio import CsvCounts, CsvLayout, CsvRow, best_delimiter, read_all, read_layout, split_line
+from data.parse.values import is_missing, parse_number
 from data.readers.base import Batch, Choices, Progress, Proposal, SetAside, Sniff, Source, no_progress
 from data.readers.run_manifest import ALGORITHMS
-from data.values import is_missing, parse_number
 
 RUN = ("run_id", "run_name", "run", "experiment")
 GPU_HOURS = ("gpu_hours", "gpu_h", "gpuhours", "gpu_hrs")

@@ -14,9 +14,9 @@ from data.errors import UnreadableFileError
 from data.facts_base import source_facts
 from data.logs.framework import frameworks
 from data.logs.verl_batch import run_name
+from data.parse.timezones import Stamp, parse_stamp, to_utc, zone_of
 from data.readers.base import Batch, Choices, Progress, Proposal, Sniff, Source, no_progress
 from data.readers.tinker_console import named_llm
-from data.timezones import Stamp, parse_stamp, to_utc, zone_of
 
 MAX_BYTES = 4 << 20
 ALGORITHMS = ("grpo", "ppo", "dpo", "sft", "distill")

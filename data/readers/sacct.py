@@ -7,9 +7,11 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import islice
 from pathlib import Path
 
-from data.csvio import TEXT_LIMIT, open_lines
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
+from data.parse.csvio import TEXT_LIMIT, open_lines
+from data.parse.timezones import parse_stamp, to_utc, zone_of
+from data.parse.values import is_missing, parse_number
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
 from data.readers.sacct_lines import (
     JOB_ID,
@@ -25,8 +27,6 @@ from data.readers.sacct_lines import state_of as _state
 from data.readers.template_rows import Row
 from data.readers.template_tables import frame_of
 from data.slurm_fields import elapsed_seconds, gpus_of, nodes_of
-from data.timezones import parse_stamp, to_utc, zone_of
-from data.values import is_missing, parse_number
 
 LOOK_LINES = 400
 _TEXT = {"name": "JobName", "user_name": "User", "account": "Account", "partition": "Partition"}

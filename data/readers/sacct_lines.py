@@ -7,10 +7,10 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from data.csvio import TEXT_LIMIT, open_lines
+from data.parse.csvio import TEXT_LIMIT, open_lines
+from data.parse.timezones import parse_stamp
 from data.readers.base import SetAside, Source
 from data.slurm_fields import elapsed_seconds
-from data.timezones import parse_stamp
 
 DEFAULT = ("JobID", "JobName", "Partition", "Account", "AllocCPUS", "State", "ExitCode")
 """What sacct prints when no --format is given."""

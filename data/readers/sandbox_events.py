@@ -5,17 +5,17 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path, PurePath
 
-from data.csvio import TEXT_LIMIT
 from data.errors import UnreadableFileError
 from data.eval_batch import as_number, as_text
 from data.facts_base import source_facts
+from data.parse.csvio import TEXT_LIMIT
+from data.parse.table_items import Item, Items, is_csv, names_of
+from data.parse.timezones import parse_stamp, to_utc, zone_of
+from data.parse.values import parse_number
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
 from data.readers.template_rows import Row
 from data.readers.template_tables import frame_of
 from data.sandbox_fields import STAMPS, TIMES, Field, amount, find_fields, ok_of
-from data.table_items import Item, Items, is_csv, names_of
-from data.timezones import parse_stamp, to_utc, zone_of
-from data.values import parse_number
 
 _UNIT = {"queued_s": "s", "cold_s": "s", "busy_s": "s", "cores": "cores", "mem_bytes": "B"}
 

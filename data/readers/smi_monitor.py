@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from data.gpu.text import NotARow, head_lines
 from data.readers.base import Source
-from data.readers.gpu_text import NotARow, head_lines
 
 _DATE = re.compile(r"^(\d{4})[-/]?(\d{2})[-/]?(\d{2})$")
 _TIME = re.compile(r"^\d{1,2}:\d{2}:\d{2}(?:\.\d+)?$")

@@ -4,14 +4,14 @@ import re
 from collections.abc import Mapping
 from pathlib import Path, PurePath
 
-from data.csvio import TEXT_LIMIT
 from data.eval_batch import EvalRows, as_number, as_text, owner_of
+from data.parse.csvio import TEXT_LIMIT
+from data.parse.table_items import Item, Items, names_of
+from data.parse.task_rows import SURE_RESULTS, SURE_TASKS, TaskGroup, find_fields, folded, passed_of
+from data.parse.values import parse_number
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
 from data.readers.swe_bench import repository_of
 from data.readers.template_rows import Row
-from data.table_items import Item, Items, names_of
-from data.task_rows import SURE_RESULTS, SURE_TASKS, TaskGroup, find_fields, folded, passed_of
-from data.values import parse_number
 
 _DATE = re.compile(r"[_.\-]?\d{4}-?\d\d-?\d\d(?:[T_]?[\d\-.:]{6,})?$")
 _TRAINING = re.compile(r"^(?:_?step|global_step|loss|lr|learning_rate|timing_s.*|perf.*|response_length.*)$")

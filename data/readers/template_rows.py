@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, tzinfo
 
-from data.csvio import TEXT_LIMIT, CsvLayout, CsvRow
+from data.parse.csvio import TEXT_LIMIT, CsvLayout, CsvRow
+from data.parse.timezones import parse_stamp, to_utc
+from data.parse.values import column_decimal, is_missing, parse_number, unit_of_header
 from data.readers.base import SetAside
 from data.readers.template_specs import CHOICES, NEVER_NEGATIVE, Template
 from data.tables import Column
-from data.timezones import parse_stamp, to_utc
-from data.values import column_decimal, is_missing, parse_number, unit_of_header
 
 Cell = str | float | int | bool | datetime | date | None
 Row = dict[str, Cell]

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pandas as pd
 
-from data.csvio import HOPELESS_ROWS, TEXT_LIMIT, CsvCounts, CsvLayout, CsvRows, no_rows, read_layout
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
-from data.gpu_batch import GpuFile, build, missing_facts
-from data.gpu_rollup import MEASURES, connect
+from data.gpu.batch import GpuFile, build, missing_facts
+from data.gpu.csv_rows import GpuColumns, GpuRows, load_gpu_rows
+from data.gpu.rollup import MEASURES, connect
 from data.logs.verl_facts import step_facts
+from data.parse.csvio import HOPELESS_ROWS, TEXT_LIMIT, CsvCounts, CsvLayout, CsvRows, no_rows, read_layout
+from data.parse.timezones import zone_of
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
-from data.readers.gpu_csv import GpuColumns, GpuRows, load_gpu_rows
 from data.readers.template_rows import Fields, Row, RowParser, match_header
 from data.readers.template_specs import CHOICES, Template, templates
 from data.readers.template_tables import Collector
-from data.timezones import zone_of
 
 LEARN_ROWS = 500
 UTC_NAME = "UTC"

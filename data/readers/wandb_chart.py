@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from data.csvio import CsvRows, no_rows, read_layout, split_line
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
 from data.logs.flat_attempts import FlatAttempt, Step
@@ -20,6 +19,7 @@ from data.logs.verl import Tables, settle_score_kinds
 from data.logs.verl_facts import eval_facts, step_facts
 from data.logs.wandb_header import judge_header, parse_header
 from data.logs.wandb_points import Chart, Points
+from data.parse.csvio import CsvRows, no_rows, read_layout, split_line
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 
 SOURCE = "wandb"

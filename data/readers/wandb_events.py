@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from data.csvio import PROGRESS_EVERY, TEXT_LIMIT, CsvLayout, CsvRows, no_rows, open_lines, read_layout
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
+from data.gpu.keys import KeyedGpus, fill, gpu_from_keys, gpu_key
+from data.gpu.table import CUT_TAIL, NAMELESS
+from data.gpu.text import head_lines
+from data.parse.csvio import PROGRESS_EVERY, TEXT_LIMIT, CsvLayout, CsvRows, no_rows, open_lines, read_layout
+from data.parse.values import parse_number
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
-from data.readers.gpu_keys import KeyedGpus, fill, gpu_from_keys, gpu_key
-from data.readers.gpu_table import CUT_TAIL, NAMELESS
-from data.readers.gpu_text import head_lines
-from data.values import parse_number
 
 _SYSTEM = re.compile(r"^(?:system[./]|gpu\.\d+\.|cpu\b|proc\.|disk\b|network\b|memory)")
 NO_STAMP = "no time stamp"

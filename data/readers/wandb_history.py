@@ -5,15 +5,15 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from data.csvio import CsvLayout, CsvRows, no_rows, read_layout, split_line
 from data.errors import UnreadableFileError
+from data.gpu.keys import with_gpus
 from data.logs.flat import FlatFile
 from data.logs.flat_rows import LOG_COUNTER
 from data.logs.framework import framework_of
 from data.logs.wandb_header import judge_header
 from data.logs.wandb_rows import CLOCKS, INDEX_COLUMNS, RUN_COLUMNS, History, history_batch
+from data.parse.csvio import CsvLayout, CsvRows, no_rows, read_layout, split_line
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
-from data.readers.gpu_keys import with_gpus
 from data.readers.verl_jsonl import JsonObjects
 
 SOURCE = "wandb_history"

@@ -5,18 +5,18 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 
-from data.csvio import CsvLayout, CsvRow, read_layout, split_line
 from data.errors import UnreadableFileError
-from data.gpu_legend import NODE_ONLY, node_columns, node_series
-from data.gpu_long import LongTable, Series
-from data.gpu_long_build import build_rows, unconfirmed
-from data.gpu_metrics import Metric, chosen_metric, metric_inside, metric_of_file
-from data.gpu_rollup import connect
+from data.gpu.csv_rows import GpuIdentity
+from data.gpu.legend import NODE_ONLY, node_columns, node_series
+from data.gpu.long import LongTable, Series
+from data.gpu.long_build import build_rows, unconfirmed
+from data.gpu.metrics import Metric, chosen_metric, metric_inside, metric_of_file
+from data.gpu.rollup import connect
+from data.parse.csvio import CsvLayout, CsvRow, read_layout, split_line
+from data.parse.timezones import Stamp, parse_stamp
+from data.parse.values import is_missing
+from data.parse.wide import decimal_mark, drop_absent, load_wide, time_facts, wide_batch
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
-from data.readers.gpu_csv import GpuIdentity
-from data.timezones import Stamp, parse_stamp
-from data.values import is_missing
-from data.wide import decimal_mark, drop_absent, load_wide, time_facts, wide_batch
 
 GUESSED = "the measure is named only by the file name: confirm it"
 _TIMES = ("time", "timestamp")

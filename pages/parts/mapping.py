@@ -25,8 +25,8 @@ from data.mapping.language import (
     targets,
 )
 from data.mapping.saved import SavedMapping, saved_mapping
+from data.parse.table_records import TableSample, file_sample
 from data.store import Store
-from data.table_records import TableSample, file_sample
 from pages.parts import upload_actions as actions
 from pages.parts.mapping_preview import in_words, preview, summary_of
 from pages.parts.words import md_escape

@@ -13,9 +13,9 @@ from data.arrival.spool import spool_bytes
 from data.errors import UserError
 from data.mapping.check import Summary, summarise
 from data.mapping.language import FORMAT, parse_meaning
+from data.parse.table_records import TableSample
 from data.readers.base import Batch, Choices
 from data.readers.mapped import MappedTableReader
-from data.table_records import TableSample
 
 _ROWS = 6
 _SHOWN = (

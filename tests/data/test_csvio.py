@@ -11,9 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from data.arrival.spool import spool_bytes
-from data.csvio import CsvCounts, CsvRow, CsvRows, best_delimiter, read_all, read_layout, split_line
-from data.csvscan import can_scan, load_rows
 from data.errors import UnreadableFileError
+from data.parse.csvio import CsvCounts, CsvRow, CsvRows, best_delimiter, read_all, read_layout, split_line
+from data.parse.csvscan import can_scan, load_rows
 from data.readers.base import Source
 
 

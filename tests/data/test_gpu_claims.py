@@ -4,7 +4,7 @@ import pytest
 
 from analysis.params import CommonParams
 from analysis.spend import compute_spend
-from data.gpu_claims import contradicted
+from data.gpu.claims import contradicted
 from data.ingest import ingest_file
 from data.readers.base import Choices
 from data.run_details import PoolDetails, RunDetails, save_details

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from data.gpu_machine import machine_of
+from data.gpu.machine import machine_of
 from data.ingest import ingest_file, rebuild, undo_upload
 from data.ingest_files import ingest_files
 from data.readers.base import Choices

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from data.errors import UserError
-from data.gpu_metrics import (
+from data.gpu.metrics import (
     PERCENT_OR_RATIO,
     _metrics,
     chosen_metric,
@@ -14,11 +14,11 @@ from data.gpu_metrics import (
     metric_of_file,
     place,
 )
-from data.gpu_rollup import MEASURES
+from data.gpu.rollup import MEASURES
 from data.ingest import ingest_file
+from data.parse.values import UNITS
 from data.readers.base import Choices
 from data.store import Store
-from data.values import UNITS
 
 
 def test_every_name_has_a_measure_and_a_unit() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.gpu_rollup import FAR_GAP_S, connect, coverage_sql, hold, minutes_sql, time_facts, with_gaps_sql
+from data.gpu.rollup import FAR_GAP_S, connect, coverage_sql, hold, minutes_sql, time_facts, with_gaps_sql
 
 START = datetime(2026, 1, 1, 23, 58, 30)
 Sample = tuple[str, float, float | None]

@@ -5,9 +5,9 @@ import threading
 
 import pytest
 
-from data import csvio
 from data.errors import UnreadableFileError, UserError
 from data.ingest import ingest_file
+from data.parse import csvio
 from data.readers import templates
 
 HUGE = 10**26

@@ -14,10 +14,10 @@ from data.mapping.check import summarise
 from data.mapping.guess import as_choice, guess, unit_of
 from data.mapping.language import make_plan, parse_meaning
 from data.mapping.saved import saved_mapping
+from data.parse.table_records import TableSample, file_sample, table_sample
 from data.readers import choose
 from data.readers.base import Choices
 from data.store import Store
-from data.table_records import TableSample, file_sample, table_sample
 
 
 def sample(text: str) -> TableSample:

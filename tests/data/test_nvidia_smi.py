@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.arrival.spool import spool, spool_bytes
-from data.csvio import read_layout
 from data.errors import UnreadableFileError
 from data.facts_base import blank_facts
-from data.gpu_rollup import connect
-from data.readers import gpu_odd
+from data.gpu import odd as gpu_odd
+from data.gpu.csv_rows import load_gpu_rows
+from data.gpu.rollup import connect
+from data.parse.csvio import read_layout
 from data.readers.base import Batch, Choices
-from data.readers.gpu_csv import load_gpu_rows
 from data.readers.nvidia_smi import NvidiaSmiReader, _columns
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"

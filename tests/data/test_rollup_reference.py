@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data import gpu_rollup
+from data.gpu import rollup as gpu_rollup
 from models import timeweight
 
 T0 = datetime(2026, 3, 1, 7, 59, 30)

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from data.arrival.spool import spool_bytes
 from data.errors import UnreadableFileError
 from data.facts_base import PHASES, blank_facts
+from data.parse.values import is_missing
 from data.readers import choose, sniff_all
 from data.readers.base import Batch, Choices
 from data.readers.template_specs import CHOICES
 from data.readers.templates import READERS as TEMPLATE_READERS
 from data.readers.templates import TemplateReader, template_csv, template_docs, templates
 from data.tables import tables
-from data.values import is_missing
 
 READERS = {reader.template.name: reader for reader in TEMPLATE_READERS}
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.errors import UserError
-from data.timezones import offsets, parse_stamp, sql_stamp, to_utc, zone_of
+from data.parse.timezones import offsets, parse_stamp, sql_stamp, to_utc, zone_of
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.values import (
+from data.parse.values import (
     SENTINELS,
     column_decimal,
     is_missing,

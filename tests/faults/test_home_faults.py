@@ -68,11 +68,11 @@ def kill_at(home, place):
         def progress(stage, done, total):
             if stage == {place!r}:
                 die()
-        import data.ingest, data.load, data.gpu_store
+        import data.ingest, data.load, data.gpu.store
         if {place!r} == "before commit":
             data.load._upload_row = die
         if {place!r} == "after the part was moved":
-            data.gpu_store._list_part = die
+            data.gpu.store._list_part = die
         if {place!r} == "after commit":
             store.workspace.decide = die
         if {place!r} == "after commit" or {place!r} == "before commit":
@@ -213,13 +213,13 @@ def test_a_full_disk_rolls_back_and_the_next_upload_works(tmp_path, monkeypatch)
     ingest_file(store, steps_csv(rows(1, 10)), "a.csv", GPUS)
     ingest_file(store, gpu_csv(0, 60), "gpu.csv")
     before, samples = content(store), gpu_tables(store)
-    import data.gpu_store
+    import data.gpu.store
 
     def full(*_):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(data.gpu_store, "_list_part", full)
+        patch.setattr(data.gpu.store, "_list_part", full)
         with pytest.raises(OSError, match="No space left"):
             ingest_file(store, gpu_csv(0, 90), "gpu longer.csv")
     with monkeypatch.context() as patch:

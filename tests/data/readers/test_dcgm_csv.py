@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from data.gpu_batch import MIG_ROWS
+from data.gpu.batch import MIG_ROWS
 from data.readers.dcgm_csv import DcgmCsvReader
 from tests.data.readers.gpu_files import read, samples, sureness
 

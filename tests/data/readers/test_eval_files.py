@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from data.errors import UnreadableFileError
 from data.eval_batch import owner_of
 from data.ingest import ingest_file
+from data.parse.task_rows import find_fields, folded, passed_of
 from data.readers.base import Batch, Choices, Reader
 from data.readers.lm_eval import LmEvalResultsReader, LmEvalSamplesReader
 from data.readers.openhands import OpenHandsReader, OpenHandsScoresReader
 from data.readers.swe_bench import SweBenchReader, repository_of
 from data.readers.task_results import TaskResultsReader
-from data.task_rows import find_fields, folded, passed_of
 from tests.data.verl_files import spooled
 
 READERS: tuple[Reader, ...] = (

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.cost_batch import shares
-from data.cost_words import bucket_of
 from data.ingest import ingest_file, rebuild
+from data.money.cost_batch import shares
+from data.money.cost_words import bucket_of
 from data.readers.base import Batch, Choices
 from data.readers.focus import FocusReader
 from tests.data.fakes import content

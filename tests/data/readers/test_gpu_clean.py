@@ -12,13 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from data import gpu_ordered, typed_csv
 from data.arrival.spool import spool_bytes
-from data.csvio import read_layout
-from data.gpu_rollup import connect
-from data.readers import gpu_table
+from data.gpu import ordered as gpu_ordered
+from data.gpu import table as gpu_table
+from data.gpu.csv_rows import load_gpu_rows
+from data.gpu.rollup import connect
+from data.parse import typed_csv
+from data.parse.csvio import read_layout
 from data.readers.base import Batch, Choices
-from data.readers.gpu_csv import load_gpu_rows
 from data.readers.nvidia_smi import NvidiaSmiReader, _columns
 
 HEAD = "timestamp, index, uuid, name, utilization.gpu [%], memory.used [MiB], power.draw [W], fan.speed [%]"

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from data.arrival.spool import spool_bytes
+from data.gpu.keys import add_gpus, gpu_from_keys, gpu_key
 from data.readers.base import Batch, Choices
-from data.readers.gpu_keys import add_gpus, gpu_from_keys, gpu_key
 from data.readers.wandb_history import WandbHistoryCsvReader
 from tests.data.readers.gpu_files import samples
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.errors import UnreadableFileError
-from data.gpu_legend import node_columns
+from data.gpu.legend import node_columns
 from data.readers.gpu_sampler import GpuSamplerReader, measure_of
 from tests.data.readers.gpu_files import check_real, read, real_files, samples, sureness
 

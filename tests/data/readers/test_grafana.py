@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from data.errors import UnreadableFileError
-from data.gpu_legend import gpu_in_text
+from data.gpu.legend import gpu_in_text
 from data.readers.grafana import GrafanaJoinedReader, GrafanaSeriesReader, GrafanaSingleReader
 from tests.data.readers.gpu_files import check_real, read, real_files, samples, sureness
 

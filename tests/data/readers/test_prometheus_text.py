@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.errors import UnreadableFileError
-from data.prom_series import parse_labels
+from data.parse.prom_series import parse_labels
 from data.readers.prometheus_text import PrometheusTextReader
 from tests.data.readers.gpu_files import check_real, read, real_files, samples, sureness
 

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from data.gpu_rollup import HOLD_MEDIANS, MEASURES
-from data.typed_csv import WORKERS
-from data.values import NumberRule
+from data.gpu.rollup import HOLD_MEDIANS, MEASURES
+from data.parse.typed_csv import WORKERS
+from data.parse.values import NumberRule
 
 BLOCK_ROWS = 1 << 20
 GROUP_ROWS = 1 << 18

@@ -1,7 +1,7 @@
 """CSV without guessing: our own header, an exact row reader, and books that must balance.
 
 A quote counts only at the start of a cell. A record with fewer fields than the header keeps what it has; one
-with more fields is set aside unless the extra ones are blank. `data.csvscan` is the bulk path.
+with more fields is set aside unless the extra ones are blank. `data.parse.csvscan` is the bulk path.
 """
 
 from collections import Counter, deque

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Mapping
 
-from data.gpu_long import Series
-from data.gpu_metrics import Metric, chosen_metric, metric_inside
-from data.prom_series import parse_labels, series_of
+from data.gpu.csv_rows import GpuIdentity
+from data.gpu.long import Series
+from data.gpu.metrics import Metric, chosen_metric, metric_inside
+from data.parse.prom_series import parse_labels, series_of
 from data.readers.base import Choices
-from data.readers.gpu_csv import GpuIdentity
 
 NODE_ONLY = "a value of a whole node, no GPU is named"
 _SELECTOR = re.compile(r"^(?P<name>[A-Za-z_:][\w:]*)?\s*\{(?P<labels>.*)\}$", re.DOTALL)

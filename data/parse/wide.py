@@ -7,12 +7,12 @@ from datetime import timedelta
 from itertools import islice, pairwise
 from statistics import median
 
-from data.csvio import TEXT_LIMIT, CsvCounts, CsvLayout, CsvRow, CsvRows, no_rows
 from data.facts_base import source_facts
-from data.gpu_long import EPOCH, LongTable, microseconds
+from data.gpu.long import EPOCH, LongTable, microseconds
+from data.parse.csvio import TEXT_LIMIT, CsvCounts, CsvLayout, CsvRow, CsvRows, no_rows
+from data.parse.timezones import Stamp, parse_stamp, to_utc, zone_of
+from data.parse.values import column_decimal, is_missing
 from data.readers.base import Batch, Choices, Progress, SetAside, Source, no_progress
-from data.timezones import Stamp, parse_stamp, to_utc, zone_of
-from data.values import column_decimal, is_missing
 
 SAMPLE_ROWS = 200
 REMEMBERED = 100_000

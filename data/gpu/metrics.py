@@ -8,12 +8,12 @@ from functools import cache
 from pathlib import Path, PurePath
 
 from data.errors import UserError
-from data.gpu_rollup import MEASURES
+from data.gpu.csv_rows import GpuIdentity
+from data.gpu.rollup import MEASURES
+from data.parse.values import UNITS, is_missing
 from data.readers.base import Choices
-from data.readers.gpu_csv import GpuIdentity
-from data.values import UNITS, is_missing
 
-_PATH = Path(__file__).with_name("gpu_metrics.csv")
+_PATH = Path(__file__).with_name("metrics.csv")
 PERCENT_OR_RATIO = "percent_or_ratio"
 """The unit of a name that says ratio and was percent in one version of DCGM."""
 _LABELS = {

@@ -5,8 +5,8 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from data.csvio import HOPELESS_ROWS, TEXT_LIMIT, CsvLayout, open_lines
 from data.errors import UnreadableFileError
+from data.parse.csvio import HOPELESS_ROWS, TEXT_LIMIT, CsvLayout, open_lines
 from data.readers.base import SetAside, Source
 
 TAB = "\t"

@@ -11,12 +11,12 @@ from typing import Any
 
 from data.arrival.kinds import HEAD_BYTES
 from data.arrival.spool import spool_bytes
-from data.csvio import TEXT_LIMIT
 from data.errors import UserError
-from data.parquet_rows import parquet_records
+from data.parse.csvio import TEXT_LIMIT
+from data.parse.parquet_rows import parquet_records
+from data.parse.table_items import Items, is_csv
+from data.parse.values import parse_number
 from data.readers.base import Progress, SetAside, Source, no_progress
-from data.table_items import Items, is_csv
-from data.values import parse_number
 
 SAMPLE_ROWS = 40
 SAMPLE_COLUMNS = 300

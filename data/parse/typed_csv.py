@@ -15,9 +15,9 @@ from typing import TypeVar
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from data.csvio import CsvLayout
+from data.parse.csvio import CsvLayout
+from data.parse.values import MISSING_WORDS
 from data.readers.base import Progress, Source
-from data.values import MISSING_WORDS
 
 STRETCH_BYTES = 8 << 20
 WORKERS = max(1, min(4, os.cpu_count() or 1))

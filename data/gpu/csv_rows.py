@@ -9,15 +9,15 @@ from itertools import islice
 import duckdb
 import pyarrow as pa
 
-from data.csvio import CsvCounts, CsvLayout, CsvRows
-from data.csvscan import BULK_FROM_BYTES, load_rows
+from data.gpu.clean import CleanPlan, CleanRows, read_clean
+from data.gpu.odd import CellRules, OddCells
+from data.parse.csvio import CsvCounts, CsvLayout, CsvRows
+from data.parse.csvscan import BULK_FROM_BYTES, load_rows
+from data.parse.timezones import sql_stamp
+from data.parse.typed_csv import NotCleanError
+from data.parse.values import MISSING_WORDS, SENTINELS, NumberRule, column_decimal, is_missing, number_rule
 from data.readers.base import Progress, SetAside, Source, no_progress
-from data.readers.gpu_clean import CleanPlan, CleanRows, read_clean
-from data.readers.gpu_odd import CellRules, OddCells
 from data.sql import number
-from data.timezones import sql_stamp
-from data.typed_csv import NotCleanError
-from data.values import MISSING_WORDS, SENTINELS, NumberRule, column_decimal, is_missing, number_rule
 
 LOG = logging.getLogger(__name__)
 SAMPLE_ROWS = 1000

@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from data.csvio import TEXT_LIMIT
-from data.gpu_machine import machine_of
-from data.gpu_ordered import Spacing, space, write_parts
-from data.gpu_rollup import MEASURES, hold, time_facts
+from data.gpu.csv_rows import GpuIdentity, GpuRows
+from data.gpu.machine import machine_of
+from data.gpu.ordered import Spacing, space, write_parts
+from data.gpu.rollup import MEASURES, hold, time_facts
+from data.parse.csvio import TEXT_LIMIT
+from data.parse.timezones import offsets, zone_of
 from data.readers.base import Batch, Choices, SetAside, Source
-from data.readers.gpu_csv import GpuIdentity, GpuRows
 from data.sql import first, number
-from data.timezones import offsets, zone_of
 
 UTIL_MEASURES = MEASURES[:8]
 MAX_INTEGER = 2**31 - 1

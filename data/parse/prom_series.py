@@ -3,10 +3,10 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from data.gpu_long import LongTable, Series
-from data.gpu_metrics import chosen_metric, metric, place
+from data.gpu.csv_rows import GpuIdentity
+from data.gpu.long import LongTable, Series
+from data.gpu.metrics import chosen_metric, metric, place
 from data.readers.base import Batch, Choices
-from data.readers.gpu_csv import GpuIdentity
 
 LABEL = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[A-Za-z_][\w.\-]*)\s*(?:=\s*"((?:[^"\\]|\\.)*)")?\s*(?:,|$)')
 _ESCAPE = re.compile(r"\\(.)")

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import duckdb
 
-from data.gpu_rollup import (
+from data.gpu.rollup import (
     HOLD_MEDIANS,
     MEASURES,
     MINUTE_US,

@@ -11,15 +11,15 @@ from itertools import islice
 
 import pandas as pd
 
-from data.cost_tags import tagged
-from data.cost_words import bucket_of
-from data.csvio import CsvLayout, CsvRow, CsvRows, no_rows
 from data.facts_base import source_facts
+from data.money.cost_tags import tagged
+from data.money.cost_words import bucket_of
+from data.parse.csvio import CsvLayout, CsvRow, CsvRows, no_rows
+from data.parse.values import is_missing
 from data.readers.base import Batch, Choices, Progress, SetAside, Source
 from data.readers.template_rows import Fields, Row, RowParser
 from data.readers.template_tables import frame_of
 from data.tables import tables
-from data.values import is_missing
 
 LEARN_ROWS = 500
 CHUNK_ROWS = 20_000

@@ -1,7 +1,7 @@
 """Long rows (series, time, value): for files with one series a column, or one value a line.
 
 Values wait in table `long` of an in-memory database; each series knows what it measures and whose GPU it is.
-`data.gpu_long_build` makes samples of them.
+`data.gpu.long_build` makes samples of them.
 """
 
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from data.gpu_metrics import PERCENT_OR_RATIO, Metric
-from data.readers.gpu_csv import GpuIdentity
-from data.values import SENTINEL_FLOOR, SENTINELS, parse_number
+from data.gpu.csv_rows import GpuIdentity
+from data.gpu.metrics import PERCENT_OR_RATIO, Metric
+from data.parse.values import SENTINEL_FLOOR, SENTINELS, parse_number
 
 BUFFER = 200_000
 UNDECIDED = "the name says ratio, but one version of DCGM writes percent: say which"

@@ -5,12 +5,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from data.csvio import TEXT_LIMIT, CsvRows, no_rows, read_layout
 from data.errors import UnreadableFileError
 from data.eval_batch import as_text, read_json
+from data.parse.csvio import TEXT_LIMIT, CsvRows, no_rows, read_layout
+from data.parse.values import is_missing
 from data.readers.base import Progress, SetAside, Source
 from data.readers.verl_jsonl import JsonObjects
-from data.values import is_missing
 
 LISTS = ("results", "tasks", "instances", "samples", "events", "data")
 """Keys of a JSON object that hold the list of records."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import duckdb
 import pyarrow as pa
 
-from data.csvio import HOPELESS_ROWS, TEXT_LIMIT, CsvLayout
 from data.errors import UnreadableFileError
+from data.parse.csvio import HOPELESS_ROWS, TEXT_LIMIT, CsvLayout
+from data.parse.timezones import parse_stamp
+from data.parse.values import is_missing, parse_number
 from data.readers.base import SetAside, Source
 from data.sql import number
-from data.timezones import parse_stamp
-from data.values import is_missing, parse_number
 
 LISTED = 1000
 """Bad cells that get a line in the quarantine; the rest is counted by column and reason."""

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from data.csvio import CsvCounts, CsvLayout, CsvRow, CsvRows, Judge, RawRecord, no_rows
+from data.parse.csvio import CsvCounts, CsvLayout, CsvRow, CsvRows, Judge, RawRecord, no_rows
 from data.readers.base import Progress, Source, no_progress
 
 BULK_FROM_BYTES = 8 << 20

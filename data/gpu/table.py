@@ -5,16 +5,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from data.csvio import CsvLayout, split_line
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
-from data.gpu_batch import UTIL_MEASURES, GpuFile, build, missing_facts, plain_index
-from data.gpu_metrics import default_unit
-from data.gpu_rollup import MEASURES, connect
+from data.gpu.batch import UTIL_MEASURES, GpuFile, build, missing_facts, plain_index
+from data.gpu.csv_rows import GpuColumns, GpuRows, load_gpu_rows
+from data.gpu.metrics import default_unit
+from data.gpu.rollup import MEASURES, connect
+from data.parse.csvio import CsvLayout, split_line
+from data.parse.values import unit_of_header
 from data.readers.base import Batch, Choices, Progress, SetAside, Source, no_progress
-from data.readers.gpu_csv import GpuColumns, GpuRows, load_gpu_rows
 from data.sql import number
-from data.values import unit_of_header
 
 IDENTITY_TARGET = {"index": "gpus.gpu_index", "bus": "gpus.gpu_id", "mig": "", "mig_mode": ""}
 CUT_TAIL = "The last line was cut in the middle of a row; it was dropped."

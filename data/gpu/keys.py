@@ -13,13 +13,13 @@ from typing import Protocol
 
 import pandas as pd
 
-from data.csvio import CsvCounts
-from data.gpu_batch import GpuFile, build
-from data.gpu_machine import machine_of
-from data.gpu_rollup import connect
+from data.gpu.batch import GpuFile, build
+from data.gpu.csv_rows import GpuIdentity, GpuRows
+from data.gpu.machine import machine_of
+from data.gpu.rollup import connect
+from data.parse.csvio import CsvCounts
+from data.parse.values import SENTINEL_FLOOR, SENTINELS, parse_number
 from data.readers.base import Batch, Choices, SetAside, Source
-from data.readers.gpu_csv import GpuIdentity, GpuRows
-from data.values import SENTINEL_FLOOR, SENTINELS, parse_number
 
 UNSURE = "% or ratio"
 """W&B writes percentages where it asks the driver and ratios where it asks DCGM, under one key."""

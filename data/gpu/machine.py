@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 import duckdb
 
 from data.arrival.names import GENERIC, stem_of
-from data.gpu_rollup import MEASURES
+from data.gpu.rollup import MEASURES
 from data.merge import differs
 from data.readers.base import Batch, Choices
 from data.sql import first

@@ -1,18 +1,18 @@
-"""Long rows -> GPU part, facts and counts: `data.gpu_batch.build` sees one row for each GPU and time."""
+"""Long rows -> GPU part, facts and counts: `data.gpu.batch.build` sees one row for each GPU and time."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from data.csvio import HOPELESS_ROWS, TEXT_LIMIT, CsvCounts
 from data.errors import UnreadableFileError
-from data.gpu_batch import MIG_ROWS, UTIL_MEASURES, GpuFile, build, labels
-from data.gpu_long import LongTable
-from data.gpu_rollup import MEASURES
-from data.gpu_ticks import join_ticks
+from data.gpu.batch import MIG_ROWS, UTIL_MEASURES, GpuFile, build, labels
+from data.gpu.csv_rows import GpuIdentity, GpuRows
+from data.gpu.long import LongTable
+from data.gpu.rollup import MEASURES
+from data.gpu.ticks import join_ticks
+from data.parse.csvio import HOPELESS_ROWS, TEXT_LIMIT, CsvCounts
 from data.readers.base import Batch, Choices, SetAside, Source
-from data.readers.gpu_csv import GpuIdentity, GpuRows
 from data.sql import number
 
 LISTED = 1000

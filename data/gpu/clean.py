@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from data.csvio import CsvLayout
+from data.parse.csvio import CsvLayout
+from data.parse.typed_csv import WORDS, NotCleanError, each_stretch, missing_cells
+from data.parse.values import NumberRule, is_missing
 from data.readers.base import Progress, Source
-from data.typed_csv import WORDS, NotCleanError, each_stretch, missing_cells
-from data.values import NumberRule, is_missing
 
 FEW_COMBINATIONS = 1 << 20
 
