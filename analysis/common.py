@@ -34,6 +34,7 @@ def versions(view: View, price_ids: Iterable[str] = ()) -> dict[str, Any]:
         "prices": sorted(set(price_ids)),
         "price_book": view.catalogue.price_book_date,
         "catalogue": view.catalogue.version,
+        "money_decisions": view.money_version,
         "data_version": view.data_version,
         "data_cutoff": f"{cutoff.isoformat()}Z" if cutoff is not None else None,
     }

@@ -23,7 +23,7 @@ from data.sql import number
 from data.store import Store, connect
 from data.tables import FILES_ONLY, columns, tables
 from data.upload import choices_from, read_upload
-from data.workspace import Decision
+from data.workspace import MONEY_KINDS, Decision
 
 LOG = logging.getLogger(__name__)
 
@@ -87,7 +87,7 @@ def catch_up(store: Store, *, fresh: bool) -> None:
         path.unlink()
     live = store.workspace.decisions(live_only=True)
     if fresh:
-        if live:
+        if any(d.kind not in MONEY_KINDS for d in live):
             problems = rebuild(store)
             n = sum(1 for d in live if d.kind == "upload") - len(problems)
             _tell(store, [f"Telemetry was rebuilt from {n} original files.", *problems])

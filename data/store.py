@@ -14,7 +14,7 @@ import duckdb
 from data.errors import HomeBusyError, UserError
 from data.migrations import migrate
 from data.view import View, open_view
-from data.workspace import Workspace, utc_now
+from data.workspace import MONEY_KINDS, Workspace, utc_now
 
 LOG = logging.getLogger(__name__)
 DATABASE = "telemetry.duckdb"
@@ -124,7 +124,8 @@ class Store:
         try:
             cursor = self.cursor()
             try:
-                yield open_view(cursor, self.parts)
+                money = self.workspace.decisions(live_only=True, kinds=MONEY_KINDS)
+                yield open_view(cursor, self.parts, money)
             finally:
                 _rollback(cursor)
                 cursor.close()

@@ -14,6 +14,7 @@ from data.tables import columns, types
 
 if TYPE_CHECKING:
     from data.catalogue import Catalogue
+    from data.workspace import Decision
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class View:
 
     `data_version` changes with every committed write. `data_cutoff` is the newest telemetry stamp (UTC), else
     the time of the last upload, else None. `home_is_synthetic`: there is data and all of it is example data.
+    `money`: live decisions about prices, currencies and shared costs, oldest first.
     """
 
     cursor: duckdb.DuckDBPyConnection
@@ -29,6 +31,12 @@ class View:
     data_version: str
     data_cutoff: datetime | None
     home_is_synthetic: bool
+    money: tuple["Decision", ...] = ()
+
+    @property
+    def money_version(self) -> int:
+        """Id of the newest decision about money, 0 when there is none: it changes with every one."""
+        return max((one.id for one in self.money), default=0)
 
     @property
     def catalogue(self) -> "Catalogue":
@@ -73,7 +81,7 @@ def empty_samples_sql() -> str:
     return f"(SELECT {typed} WHERE false)"
 
 
-def open_view(cursor: duckdb.DuckDBPyConnection, parts: Path) -> View:
+def open_view(cursor: duckdb.DuckDBPyConnection, parts: Path, money: Sequence["Decision"] = ()) -> View:
     """Pin a snapshot on `cursor`; the caller ends its transaction."""
     cursor.execute("BEGIN TRANSACTION READ ONLY")
     row = first(
@@ -88,7 +96,7 @@ def open_view(cursor: duckdb.DuckDBPyConnection, parts: Path) -> View:
     )
     if row is None:
         raise RuntimeError("an aggregate returned no row")
-    return View(cursor, parts, str(row[0]), row[1], bool(row[2]))
+    return View(cursor, parts, str(row[0]), row[1], bool(row[2]), tuple(money))
 
 
 def _text(value: str) -> str:

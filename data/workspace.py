@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,7 +11,19 @@ from typing import Any, Literal, get_args
 
 from data.errors import UserError
 
-Kind = Literal["upload", "undo_upload", "run_details", "remove_example", "join", "undo_join"]
+Kind = Literal[
+    "upload",
+    "undo_upload",
+    "run_details",
+    "remove_example",
+    "join",
+    "undo_join",
+    "price",
+    "currency_rate",
+    "sharing_rule",
+]
+MONEY_KINDS = ("price", "currency_rate", "sharing_rule")
+"""Decisions that no upload needs: a view pins them, and the newest of its subject counts."""
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS decisions (
@@ -205,11 +217,14 @@ class Workspace:
                 )
         return Decision(number, stamp, kind, upload_sha256, run, json.loads(text), None)
 
-    def decisions(self, *, live_only: bool = False) -> list[Decision]:
-        """All decisions, oldest first; `live_only` leaves undone ones out."""
-        where = "WHERE undone_by IS NULL" if live_only else ""
+    def decisions(self, *, live_only: bool = False, kinds: Sequence[str] = ()) -> list[Decision]:
+        """Decisions of `kinds` (all when empty), oldest first; `live_only` leaves undone ones out."""
+        terms = ["undone_by IS NULL"] if live_only else []
+        if kinds:
+            terms.append(f"kind IN ({', '.join('?' * len(kinds))})")
+        where = f"WHERE {' AND '.join(terms)}" if terms else ""
         with self.reading() as con:
-            rows = con.execute(f"SELECT * FROM decisions {where} ORDER BY id").fetchall()
+            rows = con.execute(f"SELECT * FROM decisions {where} ORDER BY id", tuple(kinds)).fetchall()
         return [
             Decision(
                 id=r["id"],

@@ -28,7 +28,7 @@ def compute(question: str, params: Mapping[str, Any] | None = None) -> Result:
 def answer_in(view: View, store: Store, question: str, asked: Mapping[str, Any]) -> Result:
     """Answer a question about one view of a store, or return the kept answer to the same question."""
     text = json.dumps(dict(asked), sort_keys=True, default=str)
-    version = (str(view.data_version), str(view.catalogue.version), str(store.home))
+    version = (str(view.data_version), str(view.catalogue.version), str(view.money_version), str(store.home))
     return _cached(question, text, version, view)
 
 
