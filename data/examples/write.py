@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from data.examples import formats, tables
+from data.examples import bill, formats, tables
 from data.examples.plan import CAMPAIGN, NOTE
 from data.examples.tables import Story
 from data.examples.timeline import History
@@ -45,6 +45,7 @@ def write_example(folder: Path, seed: int = SEED) -> list[Path]:
     story = tables.tell(seed)
     steps = {h.plan.run: tables.steps(h) for h in story.histories}
     files = _own_files(story, steps) | _verl_files(story, steps) | _wandb_files(story, steps)
+    files |= _money_files(story)
     paths = [_write(folder / name, text) for name, (text, _) in files.items()]
     manifest = {
         "synthetic": True,
@@ -90,6 +91,13 @@ def _wandb_files(story: Story, steps: dict[str, pd.DataFrame]) -> dict[str, File
     _, history = _history(story, WANDB_RUN)
     chart = formats.wandb_chart(history, steps[WANDB_RUN], "reward_mean", "critic/rewards/mean")
     return {f"example_{WANDB_RUN}_reward_wandb.csv": (chart, {})}
+
+
+def _money_files(story: Story) -> dict[str, File]:
+    return {
+        "example_bill_focus.csv": (_csv(bill.focus(story)), {}),
+        "example_sacct.txt": (bill.sacct(story), {"timezone": "UTC"}),
+    }
 
 
 def _history(story: Story, run: str) -> tuple[int, History]:
