@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import islice
 
 import pandas as pd
@@ -20,6 +20,7 @@ from data.readers.base import Batch, Choices, Progress, SetAside, Source
 from data.readers.template_rows import Fields, Row, RowParser
 from data.readers.template_tables import frame_of
 from data.tables import tables
+from models.accrual import days
 
 LEARN_ROWS = 500
 CHUNK_ROWS = 20_000
@@ -29,7 +30,9 @@ MOST_TEXTS = 100_000
 """Texts of which it is remembered whether they say that there is no value."""
 MOST_DAYS = 1_200
 """A charge over a longer period (more than three years) is not spread over its days."""
-AMOUNTS = ("billed_cost", "effective_cost", "list_cost", "contracted_cost", "quantity")
+AMOUNTS = (
+    "billed_cost", "effective_cost", "list_cost", "contracted_cost", "quantity", "commitment_quantity",
+)  # fmt: skip
 FACTS = ("billed_cost", "effective_cost", "list_cost")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}$")
 
@@ -99,6 +102,7 @@ def read_costs(
             aside.append(parsed)
             continue
         stored += 1
+        parsed["line"] = row.line
         texts = {layout.header[i]: row.cells[i].strip() for i in form.texts if i < len(row.cells)}
         _tags(parsed, row, parser)
         parts = form.complete(parsed, texts)
@@ -168,30 +172,17 @@ def _by_day(row: Row) -> list[Row]:
     start, end = row.get("charge_start"), row.get("charge_end")
     if not isinstance(start, datetime) or not isinstance(end, datetime) or end <= start:
         return [row]
-    days = shares(start, end)
-    if len(days) == 1:
+    if (end - start).days > MOST_DAYS or len(parts := days(start, end)) == 1:
         return [row]
-    left = {name: value for name in AMOUNTS if isinstance(value := row.get(name), float)}
-    whole, out = dict(left), []
-    for n, (day, share) in enumerate(days):
-        last = n == len(days) - 1
-        part = {name: left[name] if last else value * share for name, value in whole.items()}
-        left = {name: left[name] - part[name] for name in left}
-        out.append({**row, **part, "day": day})
-    return out
-
-
-def shares(start: datetime, end: datetime) -> list[tuple[date, float]]:
-    """UTC days that a period [start, end) touches and the share (0..1) of its time in each."""
-    total = (end - start).total_seconds()
-    if (end - start).days > MOST_DAYS:
-        return [(start.date(), 1.0)]
-    out, at = [], start
-    while at < end:
-        midnight = datetime.combine(at.date() + timedelta(days=1), datetime.min.time())
-        until = min(midnight, end)
-        out.append((at.date(), (until - at).total_seconds() / total))
-        at = until
+    whole = {name: value for name in AMOUNTS if isinstance(value := row.get(name), float)}
+    given: dict[str, list[float]] = {name: [] for name in whole}
+    out = []
+    for n, one in enumerate(parts):
+        last, share = n == len(parts) - 1, one.seconds / (end - start).total_seconds()
+        for name, value in whole.items():
+            rest = math.fsum([value, *(-amount for amount in given[name])])
+            given[name].append(rest if last else value * share)
+        out.append({**row, **{name: amounts[-1] for name, amounts in given.items()}, "day": one.day})
     return out
 
 

@@ -8,6 +8,7 @@ from data.errors import UnreadableFileError
 from data.money.cost_batch import CostFormat, read_costs
 from data.money.cost_words import instance_type_in
 from data.parse.csvio import read_layout
+from data.parse.values import parse_number
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 from data.readers.template_rows import Row
 from data.tables import columns
@@ -21,7 +22,9 @@ COLUMNS = {
     "chargedescription": "description", "resourcename": "resource_name", "regionid": "region",
     "subaccountid": "account", "commitmentdiscountid": "commitment_id",
     "commitmentdiscountstatus": "commitment_status", "capacityreservationstatus": "reservation_status",
-    "tags": "tags", "billedcurrency": "currency",
+    "tags": "tags", "billedcurrency": "currency", "billingperiodstart": "billing_start",
+    "billingperiodend": "billing_end", "invoiceid": "invoice", "capacityreservationid": "reservation_id",
+    "commitmentdiscountquantity": "commitment_quantity", "commitmentdiscountunit": "commitment_unit",
 }  # fmt: skip
 """Column of FOCUS in lower case -> column of `costs`. The first that a file has wins."""
 SPLIT_BY = frozenset(
@@ -88,6 +91,8 @@ def _complete(row: Row, texts: Mapping[str, str]) -> list[Row]:
         row.get("description"), details.get("skumeter"), row.get("resource_name")
     )
     row["instance_type"] = str(named) if named else None
+    gpus = parse_number(str(priced.get("GpuCount") or "")).number
+    row["gpus"] = gpus if gpus is not None and gpus > 0 else None
     if row.get("bucket") is None and details.get("servicecategory", "").casefold() == "storage":
         row["bucket"] = "storage"
     return [row]

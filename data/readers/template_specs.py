@@ -350,7 +350,9 @@ _COST = {
 
 _INVOICE_ONLY = (
     "charge_class", "contracted_cost", "quantity", "unit", "description", "instance_type", "resource_name",
-    "region", "account", "commitment_id", "commitment_status", "reservation_status", "tags",
+    "region", "account", "commitment_id", "commitment_status", "reservation_status", "tags", "line",
+    "billing_start", "billing_end", "invoice", "gpus", "commitment_quantity", "commitment_unit",
+    "reservation_id",
 )  # fmt: skip
 """Columns that only exports of providers fill."""
 

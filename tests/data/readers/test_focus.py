@@ -5,11 +5,8 @@ from datetime import date, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from data.ingest import ingest_file, rebuild
-from data.money.cost_batch import shares
 from data.money.cost_words import bucket_of
 from data.readers.base import Batch, Choices
 from data.readers.focus import FocusReader
@@ -148,17 +145,6 @@ def test_a_booked_bill_is_spend_of_its_campaign(store, tmp_path: Path) -> None:
 )
 def test_what_a_line_is_for(row: dict[str, object], bucket: str) -> None:
     assert bucket_of(row) == bucket
-
-
-@given(
-    st.datetimes(min_value=datetime(2024, 1, 1), max_value=datetime(2025, 1, 1)),
-    st.integers(min_value=1, max_value=90 * 86400),
-)
-def test_shares_of_days_are_whole(start: datetime, seconds: int) -> None:
-    end = start + (datetime(2000, 1, 2) - datetime(2000, 1, 1)) * (seconds / 86400)
-    found = shares(start, end)
-    assert math.isclose(sum(share for _, share in found), 1.0)
-    assert [day for day, _ in found] == sorted({day for day, _ in found})
 
 
 def test_a_draft_name_of_the_currency(tmp_path: Path) -> None:
