@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from analysis import (
     bottleneck,
+    energy,
     gain,
     generations,
     learning,
@@ -50,6 +51,7 @@ QUESTIONS: dict[str, Question] = {
     "generations": Question(
         generations.GenerationsParams, generations.compute, "Platform generations: published runs and yours"
     ),
+    "energy": Question(energy.EnergyParams, energy.compute, "How much energy, and from which evidence?"),
     "learning": Question(learning.LearningParams, learning.compute, "Score against what was spent"),
 }
 
