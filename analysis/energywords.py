@@ -89,7 +89,7 @@ def figures(params: Asked, runs: Sequence[Row]) -> list[Figure]:
     ]
     out = [_figure(params, runs, *row) for row in rows]
     missing = "allocated GPU-hours are not known"
-    return [*out, figure("energy_coverage", covered, n=len(sampled), missing=missing)]
+    return [*out, figure("energy_coverage", covered, missing=missing)]
 
 
 def _first(why: str, made: str) -> str:

@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 from analysis.result import Result
 from charts import (
     bottleneck,
+    energy,
     gain,
     generations,
     learning,
@@ -59,6 +60,7 @@ FIGURES: dict[str, list[tuple[str, str, Draw]]] = {
         ("dots", "Published runs by platform generation, yours laid over", _dots),
         ("ratios", "Newer over older platform", _ratios),
     ],
+    "energy": [("energy_by_run", "Energy of each run, and its spend", energy.energy_by_run)],
     "platforms": [("bars", "Platforms side by side", platforms.bars)],
     "gain": [("forest", "Gain by run and benchmark", gain.forest)],
     "learning": [
