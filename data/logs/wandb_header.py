@@ -27,8 +27,12 @@ class Series:
 
 @dataclass
 class ChartHeader:
-    """Columns of one export; `other` are columns that belong to no run."""
+    """Columns of one export: `x_index` is the place of the x axis, -1 where no column can be it.
 
+    `other` are columns that belong to no run.
+    """
+
+    x_index: int
     x_name: str
     series: list[Series] = field(default_factory=list)
     other: list[str] = field(default_factory=list)
@@ -52,18 +56,39 @@ class ChartHeader:
 
 def parse_header(names: tuple[str, ...]) -> ChartHeader:
     """Split each column on its LAST ` - `: run names may hold the separator, metric keys do not."""
-    header = ChartHeader(names[0] if names else "")
+    axis = _axis(names)
+    header = ChartHeader(axis, names[axis] if axis >= 0 else "")
     places = {name: index for index, name in enumerate(names)}
-    for index, name in enumerate(names[1:], start=1):
+    for index, name in enumerate(names):
+        if index == axis:
+            continue
         if name.endswith(("__MIN", "__MAX")) and name[:-5] in places:
             continue
-        run, separator, key = name.rpartition(SEPARATOR)
-        if not separator or not run.strip() or not key.strip():
+        if not _is_series(name):
             header.other.append(name)
             continue
+        run, _, key = name.rpartition(SEPARATOR)
         low, high = places.get(f"{name}__MIN", -1), places.get(f"{name}__MAX", -1)
         header.series.append(Series(index, run.strip(), key.strip(), low, high))
     return header
+
+
+def _axis(names: tuple[str, ...]) -> int:
+    """W&B writes the x axis first. In a table whose columns were moved only an axis of W&B's own is sure."""
+    known = [index for index, name in enumerate(names) if _is_known_axis(name)]
+    if known:
+        return known[0]
+    return 0 if names and not _is_series(names[0]) else -1
+
+
+def _is_known_axis(name: str) -> bool:
+    rule = rules_for("wandb").get(name)
+    return name in _X_AXES or bool(rule and rule.field)
+
+
+def _is_series(name: str) -> bool:
+    run, separator, key = name.rpartition(SEPARATOR)
+    return bool(separator and run.strip() and key.strip())
 
 
 def judge_header(names: tuple[str, ...]) -> tuple[float, str]:
@@ -73,8 +98,9 @@ def judge_header(names: tuple[str, ...]) -> tuple[float, str]:
         return 0.0, "no column named '{run} - {key}'"
     share = len(header.series) / (len(header.series) + len(header.other))
     banded = sum(series.low >= 0 and series.high >= 0 for series in header.series)
-    axis = header.x_name in _X_AXES or bool(header.x_field)
-    why = f"x axis {header.x_name!r}, {len(header.series)} columns '{{run}} - {{key}}'"
+    axis = _is_known_axis(header.x_name)
+    x_axis = f"x axis {header.x_name!r}" if header.x_index >= 0 else "no x axis"
+    why = f"{x_axis}, {len(header.series)} columns '{{run}} - {{key}}'"
     if banded:
         return (0.97 if axis else 0.85) * share, f"{why}, {banded} with __MIN and __MAX"
     if axis:

@@ -65,7 +65,8 @@ class Chart:
         """File one row under each run that has a point in it."""
         cells = row.cells
         self.missing_cells += sum(1 for cell in cells if absent(cell))
-        x = x_value(cells[0], self.header.x_field)
+        at = self.header.x_index
+        x = x_value(cells[at], self.header.x_field) if at < len(cells) else None
         if x is None:
             reason = f"no number on the x axis {self.header.x_name!r}"
             self.set_aside.append(SetAside(row.line, reason, ",".join(cells)[:200]))

@@ -17,9 +17,9 @@ from data.logs.flat_modes import mode_of
 from data.logs.framework import framework_of
 from data.logs.verl import Tables, settle_score_kinds
 from data.logs.verl_facts import eval_facts, step_facts
-from data.logs.wandb_header import judge_header, parse_header
+from data.logs.wandb_header import ChartHeader, judge_header, parse_header
 from data.logs.wandb_points import Chart, Points
-from data.parse.csvio import CsvRows, no_rows, read_layout, split_line
+from data.parse.csvio import CsvLayout, CsvRows, no_rows, read_layout, split_line
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 
 SOURCE = "wandb"
@@ -46,15 +46,9 @@ class WandbChartReader:
         scratch: Path,  # noqa: ARG002
         progress: Progress = no_progress,
     ) -> Batch:
-        """Read all rows; raises UnreadableFileError for a column named twice, no run column, or no row."""
+        """Read all rows; raises UnreadableFileError for a column named twice, no run or x column, or no row."""
         layout = read_layout(source)
-        header = parse_header(layout.header)
-        if not header.series:
-            raise UnreadableFileError(
-                "No column is named '{run} - {key}'",
-                f"{source.name}, line {layout.header_line}",
-                "Export the chart from W&B with 'Export CSV', or use a template.",
-            )
+        header = _header(source, layout)
         warnings = []
         if choices.run and len(header.runs) == 1:
             header.series = [replace(series, run=choices.run) for series in header.series]
@@ -77,6 +71,24 @@ class WandbChartReader:
         batch.warnings = warnings + _warnings(chart)
         batch.reconcile()
         return batch
+
+
+def _header(source: Source, layout: CsvLayout) -> ChartHeader:
+    header = parse_header(layout.header)
+    place = f"{source.name}, line {layout.header_line}"
+    if not header.series:
+        raise UnreadableFileError(
+            "No column is named '{run} - {key}'",
+            place,
+            "Export the chart from W&B with 'Export CSV', or use a template.",
+        )
+    if header.x_index < 0:
+        raise UnreadableFileError(
+            "No column is the x axis: the first is a curve, and none is called Step or a time of W&B",
+            place,
+            "Put the column of the x axis first, as W&B writes it, or map the columns yourself.",
+        )
+    return header
 
 
 def _batch(format_name: str, chart: Chart) -> Batch:

@@ -176,6 +176,20 @@ def test_a_column_twice_is_refused_by_name(tmp_path: Path) -> None:
         read('"Step","r - a","r - a"\n"1","2","3"\n', tmp_path)
 
 
+def test_moved_columns_keep_the_axis_or_are_refused(tmp_path: Path) -> None:
+    rows: list[list[object]] = [[0, 0.5, 10], [5, 0.75, 20]]
+    whole = read(chart("Step", rows, "a - critic/rewards/mean", "a - tok/s", bands=False), tmp_path)
+    moved = "a - tok/s,Step,a - critic/rewards/mean\n10,0,0.5\n20,5,0.75\n"
+    batch = read(moved, tmp_path)
+    assert batch.tables["steps"]["step"].tolist() == [0, 5]
+    assert batch.facts["series_last[a|tok/s]"] == 20
+    assert batch.facts["step_last"] == whole.facts["step_last"]
+    unknown = "a - tok/s,epoch,a - critic/rewards/mean\n10,0,0.5\n"
+    with pytest.raises(UnreadableFileError, match="No column is the x axis"):
+        read(unknown, tmp_path)
+    assert read("epoch,a - tok/s\n0.5,10\n", tmp_path).tables["metric_raw"]["x_name"].tolist() == ["epoch"]
+
+
 def test_header_alone_and_cut_and_repeated(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFileError, match="no data rows"):
         read('"Step","r - a"\n', tmp_path)
