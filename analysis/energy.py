@@ -11,6 +11,7 @@ import pandas as pd
 from pydantic import Field
 
 from analysis.common import nothing, result
+from analysis.energyowners import held_by_jobs
 from analysis.energyparts import (
     COUNTER,
     FIGURE,
@@ -74,14 +75,14 @@ def compute(view: View, params: EnergyParams) -> Result:
     spend = compute_spend(view, params)
     filters = filters_of(params)
     moved, frozen = queries.counters(view)
-    sensed = records(queries.measured(view, filters, moved))
+    sensed = records(queries.measured(view, filters, moved, held_by_jobs(view)))
     if spend.runs.empty:
         return nothing("energy", view, params, EMPTY)
     factors, assumed = _factors(view, params)
     parts = _parts(view, params, spend, sensed, factors)
     runs = _runs(view, params, spend, parts, factors)
     told = queries.restarts(view, filters, moved) if moved else None
-    loose = math.fsum(kwh(row["joules"]) for row in sensed if not text(row["run"]))
+    loose = 0.0 if params.runs or params.platforms else _loose(sensed)
     every = [row for group in parts.values() for row in group]
     frame = table(runs, RUNS, RUN_NUMBERS)
     return result(
@@ -99,6 +100,13 @@ def compute(view: View, params: EnergyParams) -> Result:
         ],
         prices=spend.allocations,
     )  # fmt: skip
+
+
+def _loose(sensed: list[Row]) -> float:
+    """kWh that GPUs without a run measured outside every job of a run."""
+    mine = {row["gpu_id"] for row in sensed if not text(row["run"])}
+    signed = (row["joules"] * (-1 if text(row["run"]) else 1) for row in sensed if row["gpu_id"] in mine)
+    return max(0.0, kwh(math.fsum(signed)))
 
 
 def _factors(view: View, params: EnergyParams) -> tuple[Factors, list[Assumption]]:

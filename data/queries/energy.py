@@ -1,6 +1,8 @@
 """Energy of GPUs inside the attempts that held them: counter differences, else power by minute."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 import pandas as pd
 
@@ -11,10 +13,16 @@ from models.energy import MAX_GPU_W, WRAP_GAP_S, WRAP_J
 
 _GPUS = f"""
 {PICKED},
+job_held as (
+  select unnest($w_gpu::varchar[]) as gpu_id, unnest($w_run::varchar[]) as run,
+         unnest($w_attempt::integer[]) as attempt, unnest($w_start::timestamp[]) as w0,
+         unnest($w_end::timestamp[]) as w1
+),
 gpu as (
   select gpu_id, run, attempt, platform from gpus
-   where run in (select run from picked) or (run is null and len($runs::varchar[]) = 0
-          and (len($platforms::varchar[]) = 0 or list_contains($platforms::varchar[], platform)))
+   where run in (select run from picked) or (run is null and (
+          gpu_id in (select gpu_id from job_held) or (len($runs::varchar[]) = 0
+          and (len($platforms::varchar[]) = 0 or list_contains($platforms::varchar[], platform)))))
 ),
 dated as (select run from attempts group by run having bool_and(started_at is not null)),
 held as (
@@ -37,6 +45,13 @@ inside as (
     from pieces p join gpu g using (gpu_id)
     join held h on h.run = g.run and (g.attempt is null or g.attempt = h.attempt)
                 and p.t1 > h.w0 and p.t0 < h.w1
+  union all
+  select p.gpu_id, h.run, g.platform, h.attempt, p.j, p.s, p.how,
+         (epoch_us(least(p.t1, h.w1)) - epoch_us(greatest(p.t0, h.w0))) / 1e6 / p.span_s
+    from pieces p join gpu g using (gpu_id)
+    join job_held h on h.gpu_id = p.gpu_id and h.run in (select run from picked)
+                    and p.t1 > h.w0 and p.t0 < h.w1
+   where g.run is null
 ),
 placed as (
   select * from inside
@@ -118,6 +133,19 @@ select run, count(*) as jobs, {total("energy_j")} as joules
  group by run order by run
 """
 
+_LOOSE = "select gpu_id, host from gpus where run is null and host is not null order by gpu_id"
+
+_ATTEMPTS = """
+select run, attempt, started_at, ended_at from attempts where started_at is not null
+ order by run, started_at, attempt
+"""
+
+_JOBS = """
+select j.job_id, coalesce(j.run, r.run) as run, j.started_at, j.ended_at, j.node_list
+  from scheduler_jobs j left join runs r on r.run = j.name
+ where j.started_at is not null and j.node_list is not null order by j.started_at, j.job_id
+"""
+
 _TEAMS = "select campaign, team, shipped_checkpoint from campaigns order by campaign"
 
 
@@ -128,13 +156,31 @@ def counters(view: View) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return moved, tuple(sorted(str(gpu) for gpu, _, has in rows if not has))
 
 
-def measured(view: View, filters: Filters, counted: Sequence[str]) -> pd.DataFrame:
+@dataclass(frozen=True)
+class Held:
+    """Half-open time in which a GPU that names no run was held by one, by its host's scheduler job."""
+
+    gpu_id: str
+    run: str
+    attempt: int | None
+    start: datetime
+    end: datetime
+
+
+def _bound(filters: Filters, held: Sequence[Held]) -> dict[str, object]:
+    names = {"gpu_id": "w_gpu", "run": "w_run", "attempt": "w_attempt", "start": "w_start", "end": "w_end"}
+    lists: dict[str, object] = {to: [getattr(h, name) for h in held] for name, to in names.items()}
+    return filters.parameters() | lists
+
+
+def measured(view: View, filters: Filters, counted: Sequence[str], held: Sequence[Held] = ()) -> pd.DataFrame:
     """One row a GPU, run, attempt and `how` (counter, power): platform, joules, seconds inside the attempt.
 
     A span that crosses the border of an attempt is split by time. A run without the start of every attempt
-    takes all samples of its GPUs; `run` is null where a GPU belongs to none.
+    takes all samples of its GPUs. A GPU that names no run has a row with all it measured and no run, and
+    besides a row for each of its windows in `held`.
     """
-    names = filters.parameters()
+    names = _bound(filters, held)
     parts = [view.frame(_BY_POWER, {**names, "counted": list(counted)})]
     if counted:
         sql = _BY_COUNTER.format(parts=view.gpu_parts_sql(counted))
@@ -145,7 +191,24 @@ def measured(view: View, filters: Filters, counted: Sequence[str]) -> pd.DataFra
 
 def restarts(view: View, filters: Filters, counted: Sequence[str]) -> pd.DataFrame:
     """Falls and jumps of energy counters: gpu_id, t0, t1, e0, rise, how (reset, wrapped, jumped)."""
-    return view.frame(_RESETS.format(parts=view.gpu_parts_sql(counted)), filters.parameters())
+    return view.frame(_RESETS.format(parts=view.gpu_parts_sql(counted)), _bound(filters, ()))
+
+
+def unnamed(view: View) -> pd.DataFrame:
+    """GPUs that name no run but a host: gpu_id, host."""
+    return view.frame(_LOOSE)
+
+
+def jobs(view: View) -> pd.DataFrame:
+    """Scheduler jobs with a start and nodes: job_id, run (its own, else the run of its name), started_at,
+    ended_at, node_list.
+    """
+    return view.frame(_JOBS)
+
+
+def attempts(view: View) -> pd.DataFrame:
+    """Attempts with a start: run, attempt, started_at, ended_at."""
+    return view.frame(_ATTEMPTS)
 
 
 def scheduled(view: View, filters: Filters) -> pd.DataFrame:

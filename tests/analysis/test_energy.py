@@ -218,3 +218,18 @@ def test_energy_of_gpus_without_a_run_is_said_and_not_added(sampled):
 def test_a_pue_below_one_is_refused():
     with pytest.raises(ValidationError):
         EnergyParams(pue=0.9)
+
+
+def test_gpus_of_a_node_belong_to_the_one_job_on_it(sampled, home):
+    """Node n1 counts 1 kW a GPU for 10 h; the job of `steady` held it from hour 2 on, shared for one hour."""
+    sampled([("n1:0", k * 3600, k * 3.6e6, None) for k in range(11)], run=None, host="n1")
+    hours = {"node_list": "n[1-2]", "cluster": ""}
+    for job, run, begin, end in (("1", "steady", 2, 8), ("2", None, 6, 7)):
+        window = {"started_at": T0 + timedelta(hours=begin), "ended_at": T0 + timedelta(hours=end)}
+        home.add("scheduler_jobs", {"job_id": job, "run": run, **window, **hours})
+    result = compute(sampled.view(), EnergyParams())
+    runs = result.tables["runs"].set_index("run")
+    assert runs.loc["steady", "kwh_counter"] == pytest.approx(5.0)
+    loose = next(n for n in result.warnings if n.code == "energy_without_run")
+    assert loose.text.startswith("5.00 kWh")
+    assert row(ask(sampled.view()))["kwh_counter"] == pytest.approx(5.0)
