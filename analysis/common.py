@@ -28,12 +28,13 @@ NO_MATCH = "No run matches the chosen runs and platforms: clear a filter in the 
 def versions(view: View, price_ids: Iterable[str] = ()) -> dict[str, Any]:
     """Everything that would have to be equal for the same call to give the same answer."""
     cutoff = view.data_cutoff
+    book = view.catalogue
     return {
         "app": APP_VERSION,
         "formulas": FORMULAS_VERSION,
-        "prices": sorted(set(price_ids)),
-        "price_book": view.catalogue.price_book_date,
-        "catalogue": view.catalogue.version,
+        "prices": sorted({one if "@" in one else book.price_key(one) for one in price_ids}),
+        "price_book": book.price_book_date,
+        "catalogue": book.version,
         "money_decisions": view.money_version,
         "data_version": view.data_version,
         "data_cutoff": f"{cutoff.isoformat()}Z" if cutoff is not None else None,

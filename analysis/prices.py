@@ -28,6 +28,18 @@ def split_price(price: str) -> tuple[str, str]:
     return kind, tier
 
 
+def price_name(choice: PriceChoice) -> str:
+    """Id of a price, with its version once it has another than the first."""
+    return choice.price_id if choice.version == 1 else choice.key
+
+
+def source_words(choice: PriceChoice) -> str:
+    """Source of a price; one in another currency also names its amount and the rate it was converted at."""
+    if not choice.rate_note:
+        return choice.source
+    return f"{choice.source}; {choice.own_value:g} {choice.currency} at {choice.rate_note}"
+
+
 def attach_prices(allocations: pd.DataFrame, catalogue: Catalogue, price: str) -> Priced:
     """Price every allocation: its own price_id first, else the picker's kind and tier on its platform.
 
@@ -87,11 +99,11 @@ def _assume(choice: PriceChoice, names: tuple[str | None, str | None], sandbox: 
     picked = f"{choice.kind} {choice.tier}".strip()
     chosen = "set in the run details" if names[1] else picked
     return Assumption(
-        name=f"price per {what} on {names[0] or 'an unnamed platform'} ({choice.price_id}, {chosen})",
+        name=f"price per {what} on {names[0] or 'an unnamed platform'} ({price_name(choice)}, {chosen})",
         value=choice.usd_per_gpu_h,
         unit=f"USD per {what}",
         status=choice.status,
-        source=choice.source,
+        source=source_words(choice),
         date=choice.as_of or "",
     )
 
@@ -99,7 +111,7 @@ def _assume(choice: PriceChoice, names: tuple[str | None, str | None], sandbox: 
 def _missing(names: tuple[str | None, str | None], price: str, sandbox: bool, catalogue: Catalogue) -> Notice:
     platform, own = names
     if own is not None:
-        return Notice("price_missing", f"Price '{own}' is not in the price book.", f"price_id {own}")
+        return Notice("price_missing", catalogue.why_no_price_id(own), f"price_id {own}")
     if sandbox:
         where = platform or "sandbox pool"
         return Notice(

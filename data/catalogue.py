@@ -2,25 +2,28 @@
 
 import functools
 import hashlib
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from data import catalogue_load as load
 from data import catalogue_types as t
-from data.catalogue_rows import Line, check_evidence, read_rows, unique
+from data.catalogue_prices import PriceLookups
 from data.catalogue_tokens import TokenPrice, TokenRates, load_token_prices, token_rates
-from data.errors import CatalogueError
+from data.money.currency import Rate
 
 FOLDER = Path(__file__).parent / "catalog"
 _Named = TypeVar("_Named", t.Llm, t.Benchmark)
-_TEXT_UNITS = frozenset({"text", "date"})
-_CORE_TIERS = (("on_demand", "marketplace"), ("on_demand", "hyperscaler"), ("on_demand", "neocloud"))
 
 
 @dataclass(frozen=True)
-class Catalogue:
-    """A loaded catalogue; build it with `load_catalogue`. `version` is a hash of the content."""
+class Catalogue(PriceLookups):
+    """A loaded catalogue; build it with `load_catalogue`. `version` is a hash of the content.
+
+    What people decided about prices lies on top once it is `pinned`: `version` then names the newest of these
+    decisions as well, and `day` is the day on which prices are looked up.
+    """
 
     version: str
     price_book_date: str
@@ -33,6 +36,10 @@ class Catalogue:
     _tco: dict[str, t.TcoDefault]
     _rl_runs: tuple[t.RlRun, ...]
     _token_prices: tuple[TokenPrice, ...]
+    _versions: dict[str, tuple[t.Price, ...]] = field(default_factory=dict)
+    _rates: tuple[Rate, ...] = ()
+    day: date | None = None
+    dated: bool = False
 
     def platforms(self) -> tuple[t.Platform, ...]:
         """Machines in catalogue order (services left out)."""
@@ -74,82 +81,6 @@ class Catalogue:
         if not why or why == "not published":
             return "not published"
         return why if why.startswith("not ") else f"not published: {why}"
-
-    def prices(self) -> tuple[t.Price, ...]:
-        """All price rows, unpublished ones included."""
-        return tuple(self._prices.values())
-
-    def price(self, platform_id: str, kind: str, tier: str) -> t.PriceChoice | None:
-        """Rent of a platform under a picker entry; None: no such price. Never a neighbour's price."""
-        return self._choice(platform_id, kind, tier, t.RENT_UNITS) if kind in t.RENT_KINDS else None
-
-    def core_price(self, platform_id: str) -> t.PriceChoice | None:
-        """Rent of a CPU platform in USD per vCPU-hour; the picker has no CPU entries, so its kind is said."""
-        found = (self._choice(platform_id, k, tier, (t.CORE_UNIT,)) for k, tier in _CORE_TIERS)
-        return next((c for c in found if c is not None), None)
-
-    def price_by_id(self, price_id: str) -> t.PriceChoice | None:
-        """A published price by id, with the range of quotes around it; None when unknown or not a rent."""
-        row = self._prices.get(price_id)
-        if row is None or row.value is None or row.unit not in (*t.RENT_UNITS, t.CORE_UNIT):
-            return None
-        return self._with_range(row) if row.kind in t.RENT_KINDS else None
-
-    def price_menu(self) -> list[tuple[str, str]]:
-        """Picker entries (kind, tier) that at least one platform has, the default first."""
-        pairs = {(p.kind, p.tier) for p in self._prices.values() if p.tier and _is_rent(p)}
-        return sorted(pairs, key=lambda kt: (t.RENT_KINDS.index(kt[0]), t.TIERS.index(kt[1])))
-
-    def why_no_price(self, platform_id: str, kind: str, tier: str) -> str:
-        """Sentence that says which kinds and tiers the platform does have."""
-        known = self._platforms.get(platform_id)
-        if known is None:
-            return f"{platform_id} is not in the catalogue, so it has no price."
-        rows = [p for p in self._prices.values() if p.platform_id == platform_id and _is_rent(p)]
-        picks = sorted({(p.kind, p.tier) for p in rows if p.tier}, key=lambda kt: t.RENT_KINDS.index(kt[0]))
-        head = f"No price {t.price_words(kind, tier)} for {known.name} is published"
-        if picks:
-            return f"{head}; there is {', '.join(t.price_words(k, x) for k, x in picks)}."
-        if self.core_price(platform_id):
-            return f"{head}: it is a CPU, rented by the vCPU-hour."
-        return f"{head}, nor any other rent a GPU-hour."
-
-    def quotes(self, platform_id: str, kind: str, unit: str) -> tuple[t.Price, ...]:
-        """Published quotes of one platform, kind and unit: what a range spans."""
-        return tuple(
-            p
-            for p in self._prices.values()
-            if (p.platform_id, p.kind, p.unit) == (platform_id, kind, unit) and p.value is not None
-        )
-
-    def _choice(self, platform_id: str, kind: str, tier: str, units: Iterable[str]) -> t.PriceChoice | None:
-        for row in self._prices.values():
-            if (row.platform_id, row.kind, row.tier) == (platform_id, kind, tier) and row.unit in units:
-                return self._with_range(row) if row.value is not None else None
-        return None
-
-    def _with_range(self, row: t.Price) -> t.PriceChoice:
-        quotes = self.quotes(row.platform_id, row.kind, row.unit)
-        values = [q.value for q in quotes if q.value is not None]
-        dates = sorted(q.as_of for q in quotes if q.as_of)
-        return t.PriceChoice(
-            price_id=row.price_id,
-            platform_id=row.platform_id,
-            kind=row.kind,
-            tier=row.tier,
-            usd_per_gpu_h=row.value if row.value is not None else float("nan"),
-            unit=row.unit,
-            provider=row.provider,
-            status=row.status,
-            source=row.source,
-            as_of=row.as_of,
-            note=row.note,
-            low=min(values),
-            high=max(values),
-            n_quotes=len(values),
-            first_as_of=dates[0] if dates else "",
-            last_as_of=dates[-1] if dates else "",
-        )
 
     def token_prices(self) -> tuple[TokenPrice, ...]:
         """Prices by the token of hosted training services."""
@@ -213,19 +144,19 @@ def load_catalogue(folder: Path | None = None) -> Catalogue:
 
 @functools.cache
 def _load(folder: Path) -> Catalogue:
-    platforms = _platforms(folder)
-    prices = _prices(folder, platforms)
+    platforms = load.platforms(folder)
+    prices = load.prices(folder, platforms)
     return Catalogue(
         version=_version(folder),
         price_book_date=max((p.as_of for p in prices.values() if p.value is not None), default=""),
         _platforms=platforms,
-        _facts=_facts(folder, platforms),
+        _facts=load.facts(folder, platforms),
         _prices=prices,
-        _llms=_named(folder / "llms.csv", t.Llm, "model_id"),
-        _benchmarks=_named(folder / "benchmarks.csv", t.Benchmark, "benchmark_id"),
-        _claims=_claims(folder, platforms),
-        _tco=_tco(folder),
-        _rl_runs=_rl_runs(folder, platforms),
+        _llms=load.named(folder / "llms.csv", t.Llm, "model_id"),
+        _benchmarks=load.named(folder / "benchmarks.csv", t.Benchmark, "benchmark_id"),
+        _claims=load.claims(folder, platforms),
+        _tco=load.tco(folder),
+        _rl_runs=load.rl_runs(folder, platforms),
         _token_prices=load_token_prices(folder),
     )
 
@@ -237,157 +168,9 @@ def _version(folder: Path) -> str:
     return digest.hexdigest()[:12]
 
 
-def _is_rent(row: t.Price) -> bool:
-    return row.kind in t.RENT_KINDS and row.unit in t.RENT_UNITS and row.value is not None
-
-
 def _by_name(rows: dict[str, _Named], name: str) -> _Named | None:
     wanted = name.strip().casefold()
     for key, row in rows.items():
         if wanted == key.casefold() or wanted in (a.casefold() for a in row.aliases):
             return row
     return None
-
-
-def _platforms(folder: Path) -> dict[str, t.Platform]:
-    seen: dict[tuple[str, ...], str] = {}
-
-    def check(line: Line, row: t.Platform) -> None:
-        for column in ("platform_id", "name", "vendor", "generation", "family", "source"):
-            line.need(column)
-        if row.kind not in ("gpu", "tpu", "cpu", "service"):
-            raise line.refuse(f"kind {row.kind!r} is unknown", "Use gpu, tpu, cpu or service.")
-        unique(seen, (row.platform_id,), line, "platform")
-
-    return {p.platform_id: p for p in read_rows(folder / "platforms.csv", t.Platform, check, ("source",))}
-
-
-def _known(line: Line, platform_id: str, platforms: dict[str, t.Platform]) -> None:
-    if platform_id not in platforms:
-        raise line.refuse(f"platform {platform_id!r} is not in platforms.csv", "Add it there first.")
-
-
-def _facts(folder: Path, platforms: dict[str, t.Platform]) -> dict[tuple[str, str], tuple[t.Fact, ...]]:
-    groups: dict[tuple[str, str], list[t.Fact]] = {}
-    seen: dict[tuple[str, ...], str] = {}
-    chosen: dict[tuple[str, ...], str] = {}
-
-    def check(line: Line, row: t.Fact) -> None:
-        _known(line, row.platform_id, platforms)
-        line.need("field")
-        check_evidence(line, value="value", allowed=t.FACT_STATUSES, date="source_date")
-        unique(seen, (row.platform_id, row.field, str(row.value), row.condition, row.source), line, "fact")
-        if row.preferred:
-            unique(chosen, (row.platform_id, row.field), line, "preferred fact")
-        value = row.value if row.unit in _TEXT_UNITS else line.number("value")
-        groups.setdefault((row.platform_id, row.field), []).append(replace(row, value=value))
-
-    path = folder / "platform_facts.csv"
-    read_rows(path, t.Fact, check, renamed={"date": "source_date"})
-    for key in groups:
-        if key not in chosen:
-            raise CatalogueError(
-                f"no row of {key[0]} / {key[1]} is preferred", path.name, "Set preferred to true on one row."
-            )
-    return {key: tuple(rows) for key, rows in groups.items()}
-
-
-def _prices(folder: Path, platforms: dict[str, t.Platform]) -> dict[str, t.Price]:
-    ids: dict[tuple[str, ...], str] = {}
-    picks: dict[tuple[str, ...], str] = {}
-
-    def check(line: Line, row: t.Price) -> None:
-        line.need("price_id")
-        _known(line, row.platform_id, platforms)
-        check_evidence(line, value="value", allowed=t.FACT_STATUSES, date="as_of")
-        unique(ids, (row.price_id,), line, "price id")
-        if not row.unit.startswith("USD per "):
-            raise line.refuse(f"unit {row.unit!r} is not in USD", "Convert it and name the rate in the note.")
-        if row.value is not None and row.value <= 0:
-            raise line.refuse(f"a price of {row.value:g} is not a price", "Leave it empty when unknown.")
-        _check_tier(line, row)
-        if row.tier:
-            unique(picks, (row.platform_id, row.kind, row.tier, row.unit), line, "the price of")
-
-    return {p.price_id: p for p in read_rows(folder / "prices.csv", t.Price, check)}
-
-
-def _check_tier(line: Line, row: t.Price) -> None:
-    kinds = (*t.RENT_KINDS, *t.OTHER_KINDS)
-    if row.kind not in kinds:
-        raise line.refuse(f"kind {row.kind!r} is unknown", f"Use one of {', '.join(kinds)}.")
-    if row.tier and row.tier not in t.TIERS:
-        raise line.refuse(f"tier {row.tier!r} is unknown", f"Use one of {', '.join(t.TIERS)}.")
-    if row.tier and (row.tier == "owned") == (row.kind in t.RENT_KINDS):
-        raise line.refuse(
-            f"kind {row.kind} and tier {row.tier} contradict each other",
-            "Only what is bought is owned; what is rented has a provider tier.",
-        )
-
-
-def _named(path: Path, kind: type[Any], key: str) -> dict[str, Any]:
-    seen: dict[tuple[str, ...], str] = {}
-
-    def check(line: Line, row: Any) -> None:
-        line.need("source")
-        if line.need("status") not in t.FACT_STATUSES:
-            raise line.refuse(
-                f"status {row.status!r} is unknown", f"Use one of {', '.join(sorted(t.FACT_STATUSES))}."
-            )
-        names = {getattr(row, key).casefold(), *(a.casefold() for a in row.aliases)}
-        for name in names:
-            unique(seen, (name,), line, "the name")
-
-    return {getattr(row, key): row for row in read_rows(path, kind, check)}
-
-
-def _claims(folder: Path, platforms: dict[str, t.Platform]) -> tuple[t.Claim, ...]:
-    seen: dict[tuple[str, ...], str] = {}
-
-    def check(line: Line, row: t.Claim) -> None:
-        for column in ("claim_id", "statement", "conditions", "source", "status"):
-            line.need(column)
-        unique(seen, (row.claim_id,), line, "claim")
-        if row.status not in t.CLAIM_STATUSES:
-            raise line.refuse(
-                f"status {row.status} makes a measurement of a claim",
-                f"Use one of {', '.join(sorted(t.CLAIM_STATUSES))}.",
-            )
-        if row.value is not None:
-            line.need("unit")
-        for platform_id in filter(None, (row.baseline_platform_id, row.target_platform_id)):
-            _known(line, platform_id, platforms)
-
-    return tuple(read_rows(folder / "claims.csv", t.Claim, check))
-
-
-def _tco(folder: Path) -> dict[str, t.TcoDefault]:
-    seen: dict[tuple[str, ...], str] = {}
-
-    def check(line: Line, row: t.TcoDefault) -> None:
-        line.need("parameter")
-        check_evidence(line, value="value", allowed=t.FACT_STATUSES, date="source_date")
-        unique(seen, (row.parameter,), line, "parameter")
-
-    return {r.parameter: r for r in read_rows(folder / "tco_defaults.csv", t.TcoDefault, check)}
-
-
-def _rl_runs(folder: Path, platforms: dict[str, t.Platform]) -> tuple[t.RlRun, ...]:
-    seen: dict[tuple[str, ...], str] = {}
-
-    def check(line: Line, row: t.RlRun) -> None:
-        for column in (
-            "row_id",
-            "framework",
-            "framework_version",
-            "measured_by",
-            "source_repo",
-            "source_path",
-        ):
-            line.need(column)
-        _known(line, row.platform_id, platforms)
-        unique(seen, (row.row_id,), line, "run")
-        if line.need("status") != "measured":
-            raise line.refuse(f"status {row.status} is not a measurement", "Published runs are measured.")
-
-    return tuple(read_rows(folder / "rl_runs.csv", t.RlRun, check))

@@ -1,6 +1,7 @@
 """Typed rows of the catalogue. A value of None means: not published."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
 FACT_STATUSES = frozenset({"measured", "vendor_spec", "analyst", "derived", "user"})
@@ -36,6 +37,9 @@ OTHER_KINDS = ("own_tco", "purchase_gpu", "purchase_rack", "api_tokens")
 TIERS = ("neocloud", "hyperscaler", "marketplace", "owned")
 RENT_UNITS = ("USD per GPU-hour", "USD per chip-hour")
 CORE_UNIT = "USD per vCPU-hour"
+RENT_PER = ("GPU-hour", "chip-hour")
+CORE_PER = "vCPU-hour"
+USD = "USD"
 KIND_WORDS = {
     "reserved_3y": "3-year reservation",
     "contract_1y": "1-year contract",
@@ -95,8 +99,12 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Price:
-    """One published price in `unit`; tier is empty for a quote that no picker entry uses."""
+class PriceRow:
+    """One price as a file holds it: `value` in `unit`, which begins with its `currency`.
+
+    `as_of` is the day (or month, or year) from which it counts; empty: the source has no date. `tier` is
+    empty for a quote that no picker entry uses.
+    """
 
     price_id: str
     platform_id: str
@@ -106,10 +114,40 @@ class Price:
     region: str
     value: float | None
     unit: str
+    currency: str
     as_of: str
     status: str
     source: str
     note: str
+
+
+@dataclass(frozen=True)
+class Price(PriceRow):
+    """One version of a price. `decision` is 0 for a shipped row, else the id of what a person entered.
+
+    `who` and `at` (UTC) say who entered it and when. `retired`: from `as_of` on the price counts no more.
+    """
+
+    version: int = 1
+    decision: int = 0
+    at: datetime | None = None
+    who: str = ""
+    retired: bool = False
+
+    @property
+    def per(self) -> str:
+        """What the price is paid for: GPU-hour, chip-hour, vCPU-hour, rack …"""
+        return self.unit.partition(" per ")[2]
+
+    @property
+    def key(self) -> str:
+        """Id and version, as a result stores it."""
+        return f"{self.price_id}@{self.version}"
+
+    @property
+    def from_day(self) -> str:
+        """First day (YYYY-MM-DD) on which it counts; of a month or a year the first one; empty: no date."""
+        return self.as_of + {4: "-01-01", 7: "-01"}.get(len(self.as_of), "")
 
 
 @dataclass(frozen=True)
@@ -118,7 +156,8 @@ class PriceChoice:
 
     `low` and `high` span the `n_quotes` published quotes of the same platform, kind and unit, dated
     `first_as_of` to `last_as_of`. `usd_per_gpu_h` is per chip-hour where `unit` says so, and per vCPU-hour
-    when it comes from `Catalogue.core_price`.
+    when it comes from `Catalogue.core_price`. A price in another `currency` was converted: `own_value` is
+    what was asked and `rate_note` names the rate.
     """
 
     price_id: str
@@ -137,6 +176,15 @@ class PriceChoice:
     n_quotes: int
     first_as_of: str
     last_as_of: str
+    version: int = 1
+    currency: str = USD
+    own_value: float | None = None
+    rate_note: str = ""
+
+    @property
+    def key(self) -> str:
+        """Id and version, as a result stores it."""
+        return f"{self.price_id}@{self.version}"
 
 
 @dataclass(frozen=True)

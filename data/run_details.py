@@ -105,11 +105,12 @@ def save_details(store: "Store", details: RunDetails) -> None:
     with store.exclusive():
         with store.view() as view:
             known = [name for (name,) in view.rows("SELECT run FROM runs ORDER BY run")]
+            catalogue = view.catalogue
         if details.run not in known:
             raise UserError(
                 f"There is no run {details.run}", "run details", f"Choose one of: {_listed(known)}."
             )
-        check_details(details, load_catalogue())
+        check_details(details, catalogue)
         _check_start(store, details)
         payload = details.model_dump(mode="json", exclude_none=True)
         decision = store.workspace.decide("run_details", payload, run=details.run)

@@ -1,8 +1,9 @@
 """A pinned view of the telemetry: one snapshot, so that one analysis sees one version of the data."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import pandas as pd
 
 from data.sql import first
 from data.tables import columns, types
+from data.workspace import utc_now
 
 if TYPE_CHECKING:
     from data.catalogue import Catalogue
@@ -23,7 +25,8 @@ class View:
 
     `data_version` changes with every committed write. `data_cutoff` is the newest telemetry stamp (UTC), else
     the time of the last upload, else None. `home_is_synthetic`: there is data and all of it is example data.
-    `money`: live decisions about prices, currencies and shared costs, oldest first.
+    `money`: live decisions about prices, currencies and shared costs, oldest first. `day` (UTC): the day for
+    which the price book is read.
     """
 
     cursor: duckdb.DuckDBPyConnection
@@ -32,6 +35,7 @@ class View:
     data_cutoff: datetime | None
     home_is_synthetic: bool
     money: tuple["Decision", ...] = ()
+    day: date = field(default_factory=lambda: utc_now().date())
 
     @property
     def money_version(self) -> int:
@@ -40,10 +44,14 @@ class View:
 
     @property
     def catalogue(self) -> "Catalogue":
-        """Hardware, prices, models and benchmarks with their sources."""
+        """Hardware, prices, models and benchmarks with their sources; people's prices lie on top."""
+        return self._book
+
+    @cached_property
+    def _book(self) -> "Catalogue":
         from data.catalogue import load_catalogue
 
-        return load_catalogue()
+        return load_catalogue().pinned(self.money, self.day)
 
     def frame(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> pd.DataFrame:
         """Rows of a SELECT; `params` are bound to `?` or `$name`."""

@@ -60,7 +60,7 @@ def test_headline_figures_carry_interval_boundary_and_formula(home: Home) -> Non
 def test_versions_pin_everything(home: Home) -> None:
     versions = ledger(home).versions
     assert set(versions) >= {"app", "formulas", "prices", "catalogue", "data_version", "data_cutoff"}
-    assert "h100-sxm-reserved-3y-neocloud-2026-07" in versions["prices"]
+    assert "h100-sxm-reserved-3y-neocloud-2026-07@1" in versions["prices"]
     assert versions["data_cutoff"] == "2026-03-09T00:00:00Z"
 
 
