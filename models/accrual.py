@@ -9,7 +9,7 @@ from models.cents import FULL, apportion
 
 @dataclass(frozen=True)
 class DayPart:
-    """The part [start, end) of a period that lies in the UTC day `day`."""
+    """A part [start, end) of a period and the UTC day on which it starts."""
 
     day: date
     start: datetime
@@ -49,20 +49,26 @@ def month_of(at: date) -> str:
     return f"{at.year:04}-{at.month:02}"
 
 
+def months(start: datetime, end: datetime) -> list[DayPart]:
+    """The UTC months that [start, end) touches, in order; `day` is the first day of each part."""
+    out, at = [], start
+    while at < end:
+        until = min(_next(at), end)
+        out.append(DayPart(at.date(), at, until))
+        at = until
+    return out
+
+
 def by_month(total: Decimal, start: datetime, end: datetime) -> list[tuple[str, Decimal]]:
     """An amount over the months of [start, end) by seconds; the parts add up to it exactly.
 
     A period without length belongs to the month of its start.
     """
-    if end <= start:
+    parts = months(start, end)
+    if not parts:
         return [(month_of(start), total)]
-    names, seconds, at = [], [], start
-    while at < end:
-        until = min(_next(at), end)
-        names.append(month_of(at))
-        seconds.append((until - at).total_seconds())
-        at = until
-    return list(zip(names, apportion(total, seconds, FULL), strict=True))
+    amounts = apportion(total, [part.seconds for part in parts], FULL)
+    return [(month_of(part.day), amount) for part, amount in zip(parts, amounts, strict=True)]
 
 
 def by_day(total: Decimal, start: datetime, end: datetime) -> list[tuple[date, Decimal]]:

@@ -1,7 +1,7 @@
 """Runs and campaigns that the tags of an invoice name."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import duckdb
 import pandas as pd
@@ -16,11 +16,24 @@ KEYS = {
 _SHOWN = 5
 
 
+MORE_KEYS = {
+    "team": ("ipd_team", "team", "owner", "team_name", "cost_center"),
+    "job": ("slurm_job_id", "slurm_jobid", "job_id", "jobid"),
+    "host": ("hostname", "host", "node", "node_name", "nodename", "name"),
+}
+"""What else a tag may say of a charge: who answers for it, which job or machine it was."""
+
+
+def named_in(tags: str | None) -> dict[str, str]:
+    """Run, campaign, team, job and host that the tags of a charge name; only those that they name."""
+    return _named(tags, KEYS | MORE_KEYS) if tags else {}
+
+
 def tagged(costs: pd.DataFrame) -> pd.DataFrame:
     """The rows with `run` and `campaign` filled from their tags where they have none."""
     if "tags" not in costs or costs["tags"].isna().all():
         return costs
-    found = {str(text): _named(str(text)) for text in costs["tags"].dropna().unique()}
+    found = {str(text): _named(str(text), KEYS) for text in costs["tags"].dropna().unique()}
     for column in KEYS:
         told = costs["tags"].map(lambda t, c=column: None if pd.isna(t) else found[str(t)].get(c))
         told = told.astype(object).where(told.notna(), None)
@@ -56,14 +69,14 @@ def book_by_tags(con: duckdb.DuckDBPyConnection, batch: Batch) -> list[str]:
     return notes
 
 
-def _named(text: str) -> dict[str, str]:
-    """The run and campaign of one tags cell (JSON object, or list of objects with key and value)."""
+def _named(text: str, wanted: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """What `wanted` asks for of one tags cell (JSON object, or list of objects with key and value)."""
     try:
         pairs = {_folded(key): value for key, value in _pairs(json.loads(text))}
     except ValueError:
         return {}
     found = {}
-    for column, keys in KEYS.items():
+    for column, keys in wanted.items():
         value = next((pairs[key] for key in keys if isinstance(pairs.get(key), str)), None)
         if value and value.strip():
             found[column] = value.strip()

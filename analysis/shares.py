@@ -1,0 +1,189 @@
+"""Who bears which dollars: the one truth that waste, campaigns and reconciliation stand on."""
+
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from decimal import Decimal
+
+from analysis.bill import Bill, load_bill, span_of
+from analysis.frames import Row, known, number, records, text
+from analysis.matching import Part, match
+from analysis.moneyparams import ALL, MoneyParams
+from analysis.prices import price_rows
+from analysis.result import Assumption, Notice
+from analysis.words import listing
+from data.queries import bills as queries
+from data.view import View
+from models.accrual import days, overlap_s
+from models.cents import FULL, apportion, exact, total
+
+BILL, RATE = "bill", "rate"
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of one charge line on one UTC day; the parts of a charge add up to it exactly.
+
+    `how` is tag, resource, job, time, booked or allocation; "none": nobody is known to have used this part.
+    A charge that a tag books to a run which held less than was bought has a part with that run, no attempt
+    and how "none": the run bears it, nobody held it. `gpu_s` is None for what is no GPU charge and for bills
+    without a quantity; it is negative in corrections. `usd` is the effective (amortised) cost.
+    """
+
+    charge: int
+    day: date | None
+    kind: str
+    platform: str | None
+    run: str | None
+    attempt: int | None
+    pool: str | None
+    role: str | None
+    job: str | None
+    campaign: str | None
+    team: str | None
+    how: str
+    gpu_s: float | None
+    usd: Decimal
+
+
+@dataclass(frozen=True)
+class Shares:
+    """All shares of [start, end). `basis` is "bill" when GPU charges exist in the period, else "rate":
+    allocations x price book, beside the cost rows of other kinds. Without `has_scheduler`, GPU time that no
+    share names an owner for is of unknown use, not unallocated.
+
+    `invoice_usd` is the billed total of the cost rows (None without any): never added to `usd` of shares.
+    """
+
+    period: str
+    start: datetime
+    end: datetime
+    basis: str
+    shares: tuple[Share, ...]
+    has_scheduler: bool
+    invoice_usd: Decimal | None
+    notices: tuple[Notice, ...]
+    assumptions: tuple[Assumption, ...]
+    price_ids: tuple[str, ...]
+
+    @property
+    def usd(self) -> Decimal:
+        """Effective total of all shares, US dollars."""
+        return total([share.usd for share in self.shares])
+
+
+def load_shares(view: View, params: MoneyParams) -> Shares:
+    """Shares of the period; the run and platform filter of `params` does not apply: a bill is whole."""
+    bill = load_bill(view, params)
+    jobs = records(queries.jobs(view))
+    matched = match(view, bill)
+    shares = [_share(part) for part in matched.parts]
+    notices, assumptions = [*bill.notices, *matched.notices], list(bill.assumptions)
+    ids: tuple[str, ...] = ()
+    start, end = bill.start, bill.end
+    if not bill.has_gpus:
+        rate = _rate_basis(view, params, bill, len(bill.charges))
+        shares += rate.shares
+        notices, assumptions, ids = [*notices, *rate.notices], [*assumptions, *rate.assumptions], rate.ids
+        if bill.period == ALL and rate.span is not None:
+            start, end = rate.span if not bill.charges else (min(start, rate.span[0]), max(end, rate.span[1]))
+    if params.runs or params.platforms:
+        words = "A bill is shown whole: the chosen runs and platforms do not narrow it."
+        notices.append(Notice("bill_is_whole", words))
+    return Shares(
+        bill.period, start, end, BILL if bill.has_gpus else RATE, tuple(shares),
+        _covers(jobs, start, end), bill.invoice_usd, tuple(dict.fromkeys(notices)),
+        tuple(dict.fromkeys(assumptions)), ids,
+    )  # fmt: skip
+
+
+def _share(part: Part) -> Share:
+    return Share(
+        part.charge.number, part.day, part.charge.kind, part.platform, part.run, part.attempt, part.pool,
+        part.role, part.job, part.campaign, part.team, part.how, part.gpu_s, part.usd,
+    )  # fmt: skip
+
+
+def _covers(jobs: list[Row], start: datetime, end: datetime) -> bool:
+    """Whether any scheduler job with GPUs lies in the period."""
+    spans = [span for row in jobs if (span := span_of({**row, "seconds": None})) is not None]
+    return any(overlap_s(*span, start, end) > 0 for span in spans)
+
+
+@dataclass(frozen=True)
+class _Rate:
+    shares: list[Share]
+    notices: list[Notice]
+    assumptions: tuple[Assumption, ...]
+    ids: tuple[str, ...]
+    span: tuple[datetime, datetime] | None
+
+
+def _rate_basis(view: View, params: MoneyParams, bill: Bill, charges: int) -> _Rate:
+    """Allocations x price, each allocation a charge of its own, accrued by UTC day."""
+    span = None if bill.period == ALL else (bill.start, bill.end)
+    rows, no_clock = _in_period(records(queries.held(view)), span)
+    priced, assumptions, notices = price_rows(rows, view.catalogue, params.price)
+    shares: list[Share] = []
+    used, unknown = set(), set()
+    for row in priced:
+        hours = _hours(row)
+        if hours is None:
+            unknown.add(row["run"])
+        elif known(number(row["usd_per_h"])):
+            charges += 1
+            shares += _allocation(row, charges, hours, span)
+            used.add(row["price_id"])
+    said = list(notices)
+    if no_clock:
+        words = f"{listing(no_clock)}: no start and end is known, so no month holds the cost."
+        said.append(Notice("no_clock", words))
+    if unknown:
+        words = (
+            f"{listing(sorted(unknown))}: GPUs or the time they were held are not known: no share is theirs."
+        )
+        said.append(Notice("cost_unknown", words))
+    spans = [clock for row in rows if (clock := span_of(row)) is not None]
+    extent = (min(s for s, _ in spans), max(e for _, e in spans)) if spans else None
+    return _Rate(shares, said, assumptions, tuple(sorted(used)), extent)
+
+
+def _in_period(rows: list[Row], span: tuple[datetime, datetime] | None) -> tuple[list[Row], list[str]]:
+    """Allocations that touch the period, and runs that have one without a clock (they belong to no month)."""
+    if span is None:
+        return rows, []
+    clocks = [span_of(row) for row in rows]
+    inside = [
+        row for row, at in zip(rows, clocks, strict=True) if at is not None and overlap_s(*at, *span) > 0
+    ]
+    return inside, sorted({row["run"] for row, at in zip(rows, clocks, strict=True) if at is None})
+
+
+def _hours(row: Row) -> Decimal | None:
+    """Device-hours of an allocation: GPU-hours, or core-hours of a sandbox; None when they are unknown."""
+    size, seconds = number(row["cores"] if row["sandbox"] else row["gpus"]), number(row["seconds"])
+    if not (known(size) and known(seconds)) or size <= 0 or seconds < 0:
+        return None
+    return exact(size) * exact(seconds) / 3600
+
+
+def _allocation(row: Row, charge: int, hours: Decimal, span: tuple[datetime, datetime] | None) -> list[Share]:
+    """Shares of one allocation by UTC day, those in `span` alone; all days together cost hours x price."""
+    usd, clock = hours * exact(number(row["usd_per_h"])), span_of(row)
+    gpu_s = None if row["sandbox"] else float(hours) * 3600
+    share = Share(
+        charge, None, "cpu" if row["sandbox"] else "gpu", text(row["platform"]), row["run"],
+        int(row["attempt"]), row["pool"], row["role"], None, text(row["campaign"]), text(row["team"]),
+        "allocation", gpu_s, usd,
+    )  # fmt: skip
+    if clock is None:
+        return [share]
+    parts = days(*clock)
+    seconds = [part.seconds for part in parts]
+    amounts = apportion(usd, seconds, FULL) if parts else []
+    return [
+        replace(
+            share, day=p.day, usd=amount, gpu_s=None if gpu_s is None else gpu_s * p.seconds / sum(seconds)
+        )
+        for p, amount in zip(parts, amounts, strict=True)
+        if span is None or span[0] <= p.start < span[1]
+    ]

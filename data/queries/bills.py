@@ -1,0 +1,130 @@
+"""Charges of a billing period, and who held which GPUs when."""
+
+from datetime import datetime
+
+import pandas as pd
+
+from data.view import View
+
+_UNUSED = (
+    "lower(coalesce(commitment_status, '')) = 'unused' or lower(coalesce(reservation_status, '')) = 'unused'"
+)
+_TEXTS = (
+    "provider", "service", "sku", "resource_id", "resource_name", "region", "account", "category",
+    "charge_class", "currency", "bucket", "description", "instance_type", "unit", "commitment_id",
+    "commitment_status", "commitment_unit", "reservation_id", "reservation_status", "invoice", "tags", "run",
+    "campaign", "note",
+)  # fmt: skip
+"""Texts that tell charges apart."""
+
+_CHARGES = f"""
+with rows as (
+  select *, coalesce(line, -row_number() over ()) as place from costs
+), charges as (
+  select upload_id, place, {", ".join(_TEXTS)}, gpus, billing_start, billing_end, charge_start,
+         case when charge_end > charge_start then charge_end end as charge_end,
+         case when charge_start is null then day end as day,
+         fsum(billed_cost) as billed, fsum(effective_cost) as effective, fsum(quantity) as quantity,
+         fsum(commitment_quantity) as commitment_quantity
+    from rows group by all
+)
+select * exclude (place), greatest(place, 0) as line from charges
+ where $start is null
+    or case when billing_start is not null then billing_start >= $start and billing_start < $end
+            when charge_end is not null then charge_start < $end and charge_end > $start
+            else coalesce(charge_start, day::timestamp) >= $start
+             and coalesce(charge_start, day::timestamp) < $end end
+"""
+
+_BILL_MONTH = f"""
+select max(coalesce(billing_start,
+                    case when charge_end > charge_start then charge_end - interval 1 microsecond end,
+                    charge_start, day::timestamp)) as at
+  from costs where ($any or bucket = 'gpu' or {_UNUSED})
+   and (billed_cost is not null or effective_cost is not null)
+"""
+
+_HELD = """
+select a.run, a.attempt, coalesce(a.pool, 'all') as pool, coalesce(a.role, 'colocated') as role, a.platform,
+       a.gpus, a.cores, coalesce(a.started_at, t.started_at) as started_at,
+       coalesce(a.ended_at, t.ended_at) as ended_at, coalesce(a.seconds, t.elapsed_s) as seconds, a.price_id,
+       r.campaign, c.team
+  from allocations a join runs r using (run) left join attempts t using (run, attempt)
+  left join campaigns c on c.campaign = r.campaign
+ order by all
+"""
+
+_JOBS = """
+select j.job_id, j.cluster, j.name, j.user_name, j.account, j.partition, j.gpus, j.nodes, j.node_list,
+       j.gpu_model, j.started_at,
+       coalesce(j.ended_at, j.started_at + to_microseconds((j.elapsed_s * 1e6)::bigint)) as ended_at, r.run, r.campaign, c.team
+  from scheduler_jobs j left join runs r on r.run = j.run left join campaigns c on c.campaign = r.campaign
+ where j.started_at is not null and j.gpus > 0
+ order by all
+"""
+
+_HOSTS = """
+select host, run, attempt, pool, count(distinct gpu_id) as gpus from gpus
+ where host is not null group by all order by all
+"""
+
+_NEVER_AMORTISED = """
+select provider from costs
+ where lower(coalesce(category, 'usage')) <> 'purchase' and effective_cost is not null
+ group by provider
+having sum(abs(effective_cost)) = 0 and sum(abs(billed_cost)) > 0
+ order by provider
+"""
+
+_GPU_COMMITMENTS = """
+select commitment_id, bool_or(bucket = 'gpu') as gpu,
+       bool_or(lower(coalesce(commitment_status, '')) = 'used') as used
+  from costs where commitment_id is not null group by commitment_id order by commitment_id
+"""
+
+_TEAMS = "select campaign, team from campaigns where team is not null order by campaign"
+
+
+def charges(view: View, start: datetime | None, end: datetime | None) -> pd.DataFrame:
+    """One row a charge of the invoices of [start, end), of all when `start` is None; days put together again.
+
+    A charge belongs to the billing period its file names, by that period's start; where the file names none,
+    to every period that its charge period overlaps. `charge_end` is exclusive and null for a moment or a day.
+    """
+    return view.frame(_CHARGES, {"start": start, "end": end})
+
+
+def newest_bill(view: View, any_bucket: bool) -> datetime | None:
+    """Newest moment that a bill covers: GPU charges and unused commitments, or any charge."""
+    found = view.rows(_BILL_MONTH, {"any": any_bucket})
+    return found[0][0] if found else None
+
+
+def held(view: View) -> pd.DataFrame:
+    """One row an allocation with its clock (its own, else the attempt's), campaign and team."""
+    return view.frame(_HELD)
+
+
+def jobs(view: View) -> pd.DataFrame:
+    """One row a scheduler job with GPUs and a start: its nodes, account, partition and run where known."""
+    return view.frame(_JOBS)
+
+
+def hosts(view: View) -> pd.DataFrame:
+    """GPUs by host and the run, attempt and pool that held them."""
+    return view.frame(_HOSTS)
+
+
+def never_amortised(view: View) -> list[str | None]:
+    """Providers that bill usage but leave the effective cost at 0 on every row."""
+    return [row[0] for row in view.rows(_NEVER_AMORTISED)]
+
+
+def commitments(view: View) -> pd.DataFrame:
+    """Whether any row of a commitment is a GPU charge (`gpu`), and whether any is used (`used`)."""
+    return view.frame(_GPU_COMMITMENTS)
+
+
+def teams(view: View) -> dict[str, str]:
+    """Team by campaign."""
+    return {str(campaign): str(team) for campaign, team in view.rows(_TEAMS)}
