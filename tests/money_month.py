@@ -128,7 +128,7 @@ def scheduler() -> str:
 
 def runs() -> str:
     """Our runs template: two campaigns, one of which had a failed first attempt."""
-    header = "run,campaign,framework,algorithm,mode,attempt,started_at,ended_at,status,cause,pool,role,platform"
+    header = "run,campaign,framework,algorithm,mode,attempt,started_at,ended_at,status,cause,pool,role"
     rows = [
         ["math-v3", "math", "verl", "grpo", "sync", 1, *map(_z, FAILED), "failed", "node lost", "all",
          "colocated", "h100-sxm", 8],
@@ -137,7 +137,7 @@ def runs() -> str:
         ["swe-agent", "agents", "verl", "grpo", "sync", 1, *map(_z, SWE), "completed", "", "all",
          "colocated", "h100-sxm", 8],
     ]  # fmt: skip
-    return _text(f"{header},gpus", rows)
+    return _text(f"{header},platform,gpus", rows)
 
 
 def steps() -> str:
