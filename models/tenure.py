@@ -9,6 +9,7 @@ utilisation `u* = own / rent` is exact, and the costs of two horizons in a row a
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from models.own_cost import HOURS_PER_YEAR, annuity_usd_per_year
 
@@ -82,14 +83,15 @@ class Path:
         """Price of `month` (0 = first) as a multiple of today's."""
         return float((1 - self.decline_frac) ** (month / 12))
 
-    def pv(self, month: int) -> float:
-        """Present value of 1 USD a year during that month."""
-        return annuity_pv(self.wacc_frac, month / 12, (month + 1) / 12)
+    @cached_property
+    def weights(self) -> tuple[float, ...]:
+        """Present value of 1 USD a year during each month."""
+        return tuple(annuity_pv(self.wacc_frac, m / 12, (m + 1) / 12) for m in range(self.months))
 
 
 def present_value(usd_per_year: Callable[[int], float], path: Path, first: int = 0) -> float:
-    """Present value of the months from `first` to the path's end; `usd_per_year(month)` is that month's rate."""
-    return math.fsum(usd_per_year(m) * path.pv(m) for m in range(first, path.months))
+    """Present value of the months from `first` on; `usd_per_year(month)` is the rate of that month."""
+    return math.fsum(usd_per_year(m) * path.weights[m] for m in range(first, path.months))
 
 
 @dataclass(frozen=True)

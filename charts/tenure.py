@@ -1,0 +1,277 @@
+"""Rent, reserve or own: options with ranges, crossing lines, demand and its base, what matters most."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from analysis.result import Result
+from analysis.tenure_cases import OPTIONS
+from analysis.words import digits3, money, percent
+from charts import theme
+from charts.blocks import error_bars, has
+from charts.theme import Mode
+
+DASHES = {
+    "on_demand": "solid",
+    "reserved_1y": "dash",
+    "reserved_3y": "dot",
+    "own": "solid",
+    "lease": "dashdot",
+}
+
+
+def option_colours(mode: Mode) -> Mapping[str, str]:
+    """Return a fixed colour for each option."""
+    return dict(zip(OPTIONS, theme.palette(mode).runs, strict=False))
+
+
+def options(result: Result, mode: Mode = "light") -> go.Figure:
+    """Draw the cost of a useful GPU-hour of each option with its p10-p90."""
+    title = "Cost of a useful GPU-hour by option"
+    frame = result.tables.get("options")
+    if not has(frame, "label", "usd_per_useful_gpu_h"):
+        return theme.empty(result.answer, title=title, table="options", mode=mode)
+    known = frame.dropna(subset=["usd_per_useful_gpu_h"])
+    colours, text = option_colours(mode), theme.palette(mode).text
+    labels = list(known["label"])
+    fig = go.Figure(
+        go.Bar(
+            x=known["usd_per_useful_gpu_h"],
+            y=labels,
+            orientation="h",
+            marker={"color": [colours[o] for o in known["option"]]},
+            error_x=error_bars(known["usd_per_useful_gpu_h"], known["low"], known["high"], text),
+            customdata=[_option_words(row) for row in known.to_dict("records")],
+            hovertemplate="%{customdata}<extra></extra>",
+        )
+    )
+    rest = len(frame) - len(known)
+    tail = f"; {rest} without a price, see the table" if rest else ""
+    theme.apply(
+        fig,
+        title=title,
+        subtitle=f"Same demand for all; whiskers: p10-p90 over inputs and quotes{tail}",
+        alt=f"Bars of {len(labels)} options with intervals: {', '.join(labels)}.",
+        table="options",
+        mode=mode,
+        x="USD a useful GPU-hour",
+        height=100 + 38 * len(labels),
+    )
+    fig.update_layout(showlegend=False)
+    fig.update_xaxes(tickprefix="$", rangemode="tozero")
+    fig.update_yaxes(categoryorder="array", categoryarray=labels, autorange="reversed")
+    return fig
+
+
+def _option_words(row: Mapping[str, float | str]) -> str:
+    ends = f"{money(float(row['low']))} to {money(float(row['high']))}"
+    lines = [
+        f"<b>{theme.escape(row['label'])}</b>: {money(float(row['usd_per_useful_gpu_h']))} ({ends})",
+        f"cheapest in {percent(float(row['cheapest_frac']))} of the draws",
+        f"{money(float(row['total_usd']))} present value",
+    ]
+    if float(row["fleet_gpus"]) > 0:
+        lines.append(
+            f"{digits3(float(row['fleet_gpus']))} GPUs held, {percent(float(row['busy_frac']))} busy"
+        )
+    return "<br>".join(lines)
+
+
+def crossing(result: Result, mode: Mode = "light") -> go.Figure:
+    """Draw cost against use: a line an option, the break-even against on demand marked."""
+    title = "Cost of a useful GPU-hour by use of the fleet"
+    frame = result.tables.get("by_use")
+    if not has(frame, "utilisation_frac", "usd_per_useful_gpu_h"):
+        return theme.empty(result.answer, title=title, table="by_use", mode=mode)
+    colours = option_colours(mode)
+    fig = go.Figure()
+    for option, label in OPTIONS.items():
+        part = frame[frame["option"] == option]
+        if part.empty:
+            continue
+        fig.add_trace(
+            go.Scatter(
+                x=100 * part["utilisation_frac"],
+                y=part["usd_per_useful_gpu_h"],
+                name=label,
+                mode="lines",
+                line={"color": colours[option], "width": 2.5, "dash": DASHES.get(option, "solid")},
+                hovertemplate=f"{label}<br>%{{x:.0f}} % used: %{{y:$,.3r}}<extra></extra>",
+            )
+        )
+    even = result.tables["break_even"]
+    flip = even[even["against"] == "on_demand"]["break_even_path_frac"]
+    told = ""
+    if len(flip) and flip.iloc[0] <= 1:
+        told = f"; owning beats on demand above {percent(float(flip.iloc[0]))}"
+        line = {"color": theme.palette(mode).axis, "width": 1.5, "dash": "dot"}
+        fig.add_vline(x=100 * float(flip.iloc[0]), line=line)
+    theme.apply(
+        fig,
+        title=title,
+        subtitle=f"Held GPUs are paid while they idle{told}",
+        alt=f"Lines of cost against the share of hours used for {frame['option'].nunique()} options{told}.",
+        table="by_use",
+        mode=mode,
+        x="share of the held hours that is used (%)",
+        y="USD a useful GPU-hour",
+    )
+    top = 4 * float(frame[frame["utilisation_frac"] == 1.0]["usd_per_useful_gpu_h"].max())
+    fig.update_yaxes(tickprefix="$", range=[0, top])
+    return fig
+
+
+def duration(result: Result, mode: Mode = "light") -> go.Figure:
+    """Draw the demand as a duration curve with the bases worth committing to."""
+    title = "Demand: GPUs needed by share of the time"
+    frame = result.tables.get("demand")
+    if not has(frame, "time_frac", "gpus"):
+        return theme.empty(result.answer, title=title, table="demand", mode=mode)
+    colours = theme.palette(mode)
+    x: list[float] = []
+    y: list[float] = []
+    for row in frame.itertuples():
+        x += [100 * row.from_frac, 100 * row.time_frac]
+        y += [row.gpus, row.gpus]
+    fig = go.Figure(
+        go.Scatter(
+            x=x,
+            y=y,
+            name="GPUs needed",
+            mode="lines",
+            line={"color": colours.accent, "width": 2},
+            fill="tozeroy",
+            fillcolor=theme.fade(colours.accent, 0.15),
+            hovertemplate="%{x:.0f} % of the time at least %{y:,.3~r} GPUs<extra></extra>",
+        )
+    )
+    names = {"own": "all owned", "mixed_reserved": "reserved base", "mixed_own": "owned base"}
+    for name, label in names.items():
+        level = frame[name].dropna()
+        if len(level):
+            fig.add_trace(_level(float(level.iloc[0]), label, option_colours(mode)[name]))
+    theme.apply(
+        fig,
+        title=title,
+        subtitle="Above a base the rest is rented on demand; the base is busy below the curve",
+        alt=f"Duration curve of demand with a peak of {frame['gpus'].max():.0f} GPUs and the committed levels.",
+        table="demand",
+        mode=mode,
+        x="share of the time (%)",
+        y="GPUs",
+        height=340,
+    )
+    fig.update_yaxes(rangemode="tozero")
+    fig.update_xaxes(range=[0, 100])
+    return fig
+
+
+def _level(gpus: float, label: str, colour: str) -> go.Scatter:
+    return go.Scatter(
+        x=[0, 100],
+        y=[gpus, gpus],
+        name=f"{label}: {gpus:,.0f}",
+        mode="lines",
+        line={"color": colour, "width": 2, "dash": "dash"},
+        hovertemplate=f"{label}: {gpus:,.0f} GPUs<extra></extra>",
+    )
+
+
+def npv(result: Result, mode: Mode = "light") -> go.Figure:
+    """Draw what each option saves against on demand, from the lowest to the highest price path."""
+    title = "Present value saved against on demand"
+    frame = result.tables.get("npv")
+    if not has(frame, "label", "saves_usd"):
+        why = "Without an on-demand rent nothing can be saved against it. Give a quote."
+        lacking = result.tables["options"].empty if "options" in result.tables else True
+        return theme.empty(result.answer if lacking else why, title=title, table="npv", mode=mode)
+    data = frame[frame["option"] != "on_demand"].dropna(subset=["saves_usd"])
+    ends = data.groupby(["option", "label"], sort=False)["saves_usd"].agg(["min", "max"]).reset_index()
+    middle = data[data["path"] == "mid"].set_index("option")["saves_usd"]
+    value = pd.Series([middle[o] for o in ends["option"]])
+    colours = option_colours(mode)
+    paths = ", ".join(f"{100 * d:g} %" for d in dict.fromkeys(frame["decline_frac"]))
+    fig = go.Figure(
+        go.Scatter(
+            x=value,
+            y=ends["label"],
+            mode="markers",
+            marker={"color": [colours[o] for o in ends["option"]], "size": 13, "symbol": "diamond"},
+            error_x=error_bars(value, ends["min"], ends["max"], theme.palette(mode).text),
+            customdata=[[money(a), money(b)] for a, b in zip(ends["min"], ends["max"], strict=True)],
+            hovertemplate="%{y}: %{x:$,.3s} (%{customdata[0]} to %{customdata[1]})<extra></extra>",
+        )
+    )
+    theme.apply(
+        fig,
+        title=title,
+        subtitle=f"Right of 0: cheaper than on demand. Prices fall by {paths} a year",
+        alt=f"Dots of the present value saved by {len(ends)} options with their range over the price paths.",
+        table="npv",
+        mode=mode,
+        x="USD over the horizon",
+        height=110 + 36 * len(ends),
+    )
+    fig.update_layout(showlegend=False)
+    fig.update_xaxes(tickprefix="$")
+    fig.add_vline(x=0, line={"color": theme.palette(mode).axis, "width": 1.5, "dash": "dot"})
+    fig.update_yaxes(categoryorder="array", categoryarray=list(ends["label"]), autorange="reversed")
+    return fig
+
+
+def tornado(result: Result, mode: Mode = "light", most: int = 12) -> go.Figure:
+    """Draw how far each input alone moves what owning saves; published ranges solid, the user's hatched."""
+    title = "What moves the answer"
+    frame = result.tables.get("tornado")
+    if not has(frame, "label", "at_low", "at_high"):
+        why = "There is no rent to compare owning with, or no input has a range."
+        return theme.empty(why, title=title, table="tornado", mode=mode)
+    data = frame.head(most)
+    colours = theme.palette(mode)
+    fig = go.Figure()
+    for basis, status in (("published range", "measured"), ("your range", "assumed")):
+        part = data[data["basis"] == basis]
+        if part.empty:
+            continue
+        fig.add_trace(
+            go.Bar(
+                x=part["at_high"] - part["at_low"],
+                base=part["at_low"],
+                y=[_input_name(row) for row in part.to_dict("records")],
+                orientation="h",
+                name=basis,
+                marker=theme.status_marker(colours.accent, status, mode),
+                customdata=[
+                    [money(a), money(b)] for a, b in zip(part["at_low"], part["at_high"], strict=True)
+                ],
+                hovertemplate="%{y}<br>%{customdata[0]} at its low, %{customdata[1]} at its high<extra></extra>",
+            )
+        )
+    labels = [_input_name(row) for row in data.to_dict("records")]
+    theme.apply(
+        fig,
+        title=title,
+        subtitle="What owning saves on a useful GPU-hour against the best rent, one input at a time",
+        alt=f"Tornado of {len(data)} inputs; {data.iloc[0]['label']} moves the answer most.",
+        table="tornado",
+        mode=mode,
+        x="USD saved a useful GPU-hour (right of 0: own)",
+        height=110 + 40 * len(data),
+    )
+    fig.update_xaxes(tickprefix="$")
+    fig.add_vline(x=0, line={"color": colours.axis, "width": 1.5, "dash": "dot"})
+    fig.update_yaxes(categoryorder="array", categoryarray=labels, autorange="reversed")
+    return fig
+
+
+def _input_name(row: Mapping[str, object]) -> str:
+    low, high = float(str(row["low"])), float(str(row["high"]))
+    unit = str(row["unit"])
+    if unit.startswith("fraction"):
+        ends = f"{percent(low)} – {percent(high)}"
+    elif unit.startswith("USD"):
+        ends = f"{money(low)} – {money(high)}"
+    else:
+        ends = f"{digits3(low)} – {digits3(high)} {'years' if unit == 'year' else ''}".strip()
+    return f'{theme.short(row["label"], 30)}<br><span style="font-size:10px">{ends}</span>'
