@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pandas as pd
 import streamlit as st
 
+from pages.parts.dialogs import close_dialog, is_open, open_dialog
 from pages.parts.frame import show_title
 from pages.parts.state import current
 from pages.parts.words import md_escape
@@ -18,7 +19,7 @@ def moment(value: datetime | None, none: str) -> str:
     return f"{value:%d %b %Y, %H:%M} UTC" if value else none
 
 
-@st.dialog("Revoke this link?")
+@st.dialog("Revoke this link?", on_dismiss=close_dialog)
 def ask_revoke(book: LinkBook, link: Link) -> None:
     """Close a link for good after a second click."""
     st.markdown(f"**{md_escape(link.title)}**")
@@ -27,18 +28,24 @@ def ask_revoke(book: LinkBook, link: Link) -> None:
         "to share the view again, make a new link."
     )
     with st.container(horizontal=True, horizontal_alignment="right"):
-        if st.button("Keep it", key="revoke_no"):
+        if st.button("Keep it", key="revoke_no", on_click=close_dialog):
             st.rerun()
         if st.button(
             "Revoke for good",
             key="revoke_yes",
             type="primary",
             icon=":material/link_off:",
-            on_click=book.revoke,
-            args=(str(link.id),),
+            on_click=revoke,
+            args=(book, str(link.id)),
         ):
-            st.toast("The link is revoked.")
             st.rerun()
+
+
+def revoke(book: LinkBook, link_id: str) -> None:
+    """Button callback: close the link and the dialog."""
+    book.revoke(link_id)
+    close_dialog()
+    st.toast("The link is revoked.")
 
 
 def show_open(book: LinkBook, link: Link) -> None:
@@ -55,8 +62,10 @@ def show_open(book: LinkBook, link: Link) -> None:
                 f"Created {moment(link.created_at, '')} · opens until "
                 f"{moment(link.expires_at, 'it is revoked')} · {opened}"
             )
-        if st.button("Revoke", key=f"revoke_{link.id}", icon=":material/link_off:"):
-            ask_revoke(book, link)
+        name = f"revoke_{link.id}"
+        st.button("Revoke", key=name, icon=":material/link_off:", on_click=open_dialog, args=(name,))
+    if is_open(name):
+        ask_revoke(book, link)
 
 
 def closed_table(links: list[Link], now: datetime) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -9,6 +10,7 @@ import streamlit as st
 from analysis.result import Result
 from data.errors import UserError
 from data.store import Store
+from pages.parts.dialogs import close_dialog, is_open, open_dialog
 from pages.parts.notices import show_error
 from pages.parts.state import current
 from reports.export import file_stem, tables_zip
@@ -25,7 +27,7 @@ EXPIRIES: dict[str, timedelta | None] = {
     "90 days": timedelta(days=90),
     "No expiry": None,
 }
-_MADE = "_share_made"
+_LINK = "_share_link"
 
 
 def share_bar(results: Sequence[Result], title: str) -> None:
@@ -34,16 +36,40 @@ def share_bar(results: Sequence[Result], title: str) -> None:
         return
     key = results[0].analysis
     with st.container(horizontal=True, horizontal_alignment="right", key=f"share_bar_{key}"):
-        if st.button(
-            "Share", key=f"share_{key}", icon=":material/share:", help="Freeze this view into a report."
-        ):
-            st.session_state.pop(_MADE, None)
-            _dialog(list(results), title)
+        st.button(
+            "Share",
+            key=f"share_{key}",
+            icon=":material/share:",
+            help="Freeze this view into a report.",
+            on_click=_open,
+            args=(f"share_{key}",),
+        )
         with st.popover("Download", icon=":material/download:", key=f"download_{key}"):
             _files(results, title, Redaction(), key)
+    if is_open(f"share_{key}"):
+        _dialog(list(results), title)
 
 
-@st.dialog("Share this view", width="medium")
+def _open(name: str) -> None:
+    st.session_state.pop(_LINK, None)
+    open_dialog(name)
+
+
+def _link_state() -> dict[str, Any]:
+    """`wanted` from the click until the link is there, then `made`.
+
+    A plain dict: touching it is no point at which Streamlit may cut a run short, so a link is neither lost
+    nor made twice.
+    """
+    found: dict[str, Any] = st.session_state.setdefault(_LINK, {})
+    return found
+
+
+def _want_link() -> None:
+    _link_state()["wanted"] = True
+
+
+@st.dialog("Share this view", width="medium", on_dismiss=close_dialog)
 def _dialog(results: list[Result], title: str) -> None:
     store = current().store
     name = st.text_input("Title", title, key="share_title", max_chars=120) or title
@@ -58,7 +84,7 @@ def _dialog(results: list[Result], title: str) -> None:
             icon=":material/computer:",
         )
         _files(results, name, redaction, "dialog", main=True)
-        with st.expander("Make a link all the same", expanded=_MADE in st.session_state):
+        with st.expander("Make a link all the same", expanded="made" in _link_state()):
             st.caption(
                 "It opens on this machine. For colleagues, run `cli.py serve --links-only --host …` and set "
                 "`IPD_BASE_URL` to the address they reach."
@@ -78,13 +104,17 @@ _HELP_DOLLARS = (
 
 def _link(store: Store, results: list[Result], title: str, redaction: Redaction) -> None:
     period = st.selectbox("The link opens for", list(EXPIRIES), index=2, key="share_expiry")
-    if st.button("Create link", key="share_create", type="primary", icon=":material/link:"):
+    st.button("Create link", key="share_create", type="primary", icon=":material/link:", on_click=_want_link)
+    link = _link_state()
+    if "wanted" in link:
         try:
-            st.session_state[_MADE] = _make(store, results, title, redaction, EXPIRIES[period])
+            link["made"] = _make(store, results, title, redaction, EXPIRIES[period])
         except UserError as error:
+            link.pop("wanted")
             show_error(error)
             return
-    made: NewLink | None = st.session_state.get(_MADE)
+        link.pop("wanted")
+    made: NewLink | None = link.get("made")
     if made is None:
         return
     st.code(_address(made.path), language=None, wrap_lines=True)

@@ -19,6 +19,7 @@ from data.receipt import Receipt
 from data.run_details import missing_for_cost
 from data.store import Store
 from data.workspace import Decision
+from pages.parts.dialogs import close_dialog
 from pages.parts.words import md_escape
 from reports.choices import choices_from
 from reports.jobs import intake_dict
@@ -183,7 +184,7 @@ def _stored_choices(store: Store, upload_id: str) -> Choices:
     return choices_from(found[1]) if found else Choices()
 
 
-@st.dialog("Original file")
+@st.dialog("Original file", on_dismiss=close_dialog)
 def offer_original(url: str, name: str) -> None:
     """Show the one-time address of the untouched bytes."""
     st.markdown(f"The untouched bytes of **{md_escape(name)}**. The address works once.")

@@ -13,6 +13,7 @@ from data.receipt import Receipt
 from data.store import Store
 from pages.parts import join_form
 from pages.parts import upload_actions as actions
+from pages.parts.dialogs import is_open, open_dialog
 from pages.parts.mapping import offer_mapping, remap, remap_button
 from pages.parts.words import file_size, md_escape
 from reports.uploads import original_url
@@ -239,7 +240,9 @@ def _actions(store: Store, receipt: Receipt, key: str) -> None:
             on_click=actions.undo,
             args=(store, receipt.upload_id, receipt.file),
         )
-        if st.button("Original file", key=f"original_{key}", icon=":material/download:"):
+        name = f"original_{key}"
+        st.button("Original file", key=name, icon=":material/download:", on_click=open_dialog, args=(name,))
+        if is_open(name):
             actions.offer_original(original_url(receipt.upload_id), receipt.file)
         st.download_button(
             "Receipt",
