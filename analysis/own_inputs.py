@@ -223,8 +223,9 @@ def is_all_in(params: OwnParams, platform_id: str) -> bool:
 
 
 def _racks(book: Catalogue, platform_id: str) -> list[Price]:
+    """Quotes of a whole rack in USD; in another currency a person gives `unit_usd`."""
     rows = [p for p in book.prices() if (p.platform_id, p.kind) == (platform_id, "purchase_rack")]
-    return [p for p in rows if p.value is not None]
+    return [p for p in rows if p.value is not None and p.unit == "USD per rack"]
 
 
 def _capex(book: Catalogue, params: OwnParams, platform_id: str) -> Setting:

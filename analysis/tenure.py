@@ -232,8 +232,8 @@ def _figures(
         value = row["usd_per_useful_gpu_h"]
         out.append(
             figure(
-                "tenure_cost", value, name=f"tenure_cost:{option}", label=label, low=row["low"],
-                high=row["high"], interval="p10_p90", boundary="own" if option == "own" else "rent",
+                "tenure_cost", value, name=f"tenure_cost:{option}", label=label, low=row["low_usd"],
+                high=row["high_usd"], interval="p10_p90", boundary="own" if option == "own" else "rent",
                 missing=missing,
             )
         )  # fmt: skip

@@ -13,8 +13,8 @@ from models.own_cost import own_cost
 from models.tenure import Cost, break_even_months
 
 OPTION_COLUMNS = (
-    "option", "label", "usd_per_useful_gpu_h", "low", "high", "cheapest_frac", "total_usd", "fleet_gpus",
-    "busy_frac", "burst_usd", "saves_usd", "missing",
+    "option", "label", "usd_per_useful_gpu_h", "low_usd", "high_usd", "cheapest_frac", "total_usd",
+    "fleet_gpus", "busy_frac", "burst_usd", "saves_usd", "missing",
 )  # fmt: skip
 PATHS = ("low", "mid", "high")
 _NUMBERS = tuple(c for c in OPTION_COLUMNS if c not in ("option", "label", "missing"))
@@ -38,8 +38,8 @@ def option_rows(
                 "option": option,
                 "label": label,
                 "usd_per_useful_gpu_h": cost.usd_per_useful_gpu_h,
-                "low": low,
-                "high": high,
+                "low_usd": low,
+                "high_usd": high,
                 "cheapest_frac": winners.count(option) / len(winners),
                 "total_usd": cost.total_usd,
                 "fleet_gpus": cost.fleet_gpus,
@@ -144,7 +144,18 @@ def npv_rows(setup: Setup, fleets: Fleets) -> pd.DataFrame:
     return table(rows, columns, ("decline_frac", "total_usd", "saves_usd"))
 
 
-TORNADO = ("input", "label", "unit", "value", "low", "high", "at_low", "at_high", "swing", "basis")
+TORNADO = (
+    "input",
+    "label",
+    "unit",
+    "value",
+    "low",
+    "high",
+    "at_low_usd",
+    "at_high_usd",
+    "swing_usd",
+    "basis",
+)
 
 
 def tornado_rows(setup: Setup, fleets: Fleets, rival: str) -> pd.DataFrame:
@@ -162,7 +173,8 @@ def tornado_rows(setup: Setup, fleets: Fleets, rival: str) -> pd.DataFrame:
         rows.append(
             {
                 "input": one.name, "label": one.label, "unit": one.unit, "value": one.value, "low": one.low,
-                "high": one.high, "at_low": ends[0], "at_high": ends[1], "swing": abs(ends[1] - ends[0]),
+                "high": one.high, "at_low_usd": ends[0], "at_high_usd": ends[1],
+                "swing_usd": abs(ends[1] - ends[0]),
                 "basis": "published range" if one.published_range else "your range",
             }
         )  # fmt: skip
@@ -174,8 +186,8 @@ def tornado_rows(setup: Setup, fleets: Fleets, rival: str) -> pd.DataFrame:
             add(one, [setup.case(rates={**middle, name: end}) for end in (one.low, one.high)])
     for more, one in _others(setup).items():
         add(one, [setup.case(None, None, **{more: end}) for end in (one.low, one.high)])
-    rows = [row for row in rows if row["swing"] > 1e-9]
-    rows.sort(key=lambda row: (-row["swing"], row["input"]))
+    rows = [row for row in rows if row["swing_usd"] > 1e-9]
+    rows.sort(key=lambda row: (-row["swing_usd"], row["input"]))
     return table(rows, TORNADO, TORNADO[3:9])
 
 

@@ -82,7 +82,7 @@ def by_life(result: Result, mode: Mode = "light") -> go.Figure:
         fig,
         title=title,
         subtitle="Books use 4 to 6 years; the next generation may end it sooner",
-        alt=f"An owned GPU-hour at lives of {frame['life_years'].min():g} to {frame['life_years'].max():g} years.",
+        alt=f"An owned GPU-hour by life, up to {frame['life_years'].max():g} years; one is chosen.",
         table="lives",
         mode=mode,
         x="years",

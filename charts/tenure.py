@@ -41,7 +41,7 @@ def options(result: Result, mode: Mode = "light") -> go.Figure:
             y=labels,
             orientation="h",
             marker={"color": [colours[o] for o in known["option"]]},
-            error_x=error_bars(known["usd_per_useful_gpu_h"], known["low"], known["high"], text),
+            error_x=error_bars(known["usd_per_useful_gpu_h"], known["low_usd"], known["high_usd"], text),
             customdata=[_option_words(row) for row in known.to_dict("records")],
             hovertemplate="%{customdata}<extra></extra>",
         )
@@ -65,7 +65,7 @@ def options(result: Result, mode: Mode = "light") -> go.Figure:
 
 
 def _option_words(row: Mapping[str, float | str]) -> str:
-    ends = f"{money(float(row['low']))} to {money(float(row['high']))}"
+    ends = f"{money(float(row['low_usd']))} to {money(float(row['high_usd']))}"
     lines = [
         f"<b>{theme.escape(row['label'])}</b>: {money(float(row['usd_per_useful_gpu_h']))} ({ends})",
         f"cheapest in {percent(float(row['cheapest_frac']))} of the draws",
@@ -155,7 +155,7 @@ def duration(result: Result, mode: Mode = "light") -> go.Figure:
         fig,
         title=title,
         subtitle="Above a base the rest is rented on demand; the base is busy below the curve",
-        alt=f"Duration curve of demand with a peak of {frame['gpus'].max():.0f} GPUs and the committed levels.",
+        alt=f"Duration curve of demand, peak {frame['gpus'].max():.0f} GPUs, with the committed levels.",
         table="demand",
         mode=mode,
         x="share of the time (%)",
@@ -224,7 +224,7 @@ def tornado(result: Result, mode: Mode = "light", most: int = 12) -> go.Figure:
     """Draw how far each input alone moves what owning saves; published ranges solid, the user's hatched."""
     title = "What moves the answer"
     frame = result.tables.get("tornado")
-    if not has(frame, "label", "at_low", "at_high"):
+    if not has(frame, "label", "at_low_usd", "at_high_usd"):
         why = "There is no rent to compare owning with, or no input has a range."
         return theme.empty(why, title=title, table="tornado", mode=mode)
     data = frame.head(most)
@@ -236,16 +236,16 @@ def tornado(result: Result, mode: Mode = "light", most: int = 12) -> go.Figure:
             continue
         fig.add_trace(
             go.Bar(
-                x=part["at_high"] - part["at_low"],
-                base=part["at_low"],
+                x=part["at_high_usd"] - part["at_low_usd"],
+                base=part["at_low_usd"],
                 y=[_input_name(row) for row in part.to_dict("records")],
                 orientation="h",
                 name=basis,
                 marker=theme.status_marker(colours.accent, status, mode),
                 customdata=[
-                    [money(a), money(b)] for a, b in zip(part["at_low"], part["at_high"], strict=True)
+                    [money(a), money(b)] for a, b in zip(part["at_low_usd"], part["at_high_usd"], strict=True)
                 ],
-                hovertemplate="%{y}<br>%{customdata[0]} at its low, %{customdata[1]} at its high<extra></extra>",
+                hovertemplate="%{y}<br>low: %{customdata[0]}, high: %{customdata[1]}<extra></extra>",
             )
         )
     labels = [_input_name(row) for row in data.to_dict("records")]
