@@ -13,8 +13,10 @@ from analysis import (
     generations,
     learning,
     ledger,
+    own_cost,
     platforms,
     rollouts,
+    tenure,
     unit_economics,
     utilisation,
 )
@@ -52,6 +54,8 @@ QUESTIONS: dict[str, Question] = {
         generations.GenerationsParams, generations.compute, "Platform generations: published runs and yours"
     ),
     "energy": Question(energy.EnergyParams, energy.compute, "How much energy, and from which evidence?"),
+    "own_cost": Question(own_cost.OwnParams, own_cost.compute, "What does an owned GPU-hour cost?"),
+    "tenure": Question(tenure.TenureParams, tenure.compute, "Rent, reserve or own?"),
     "learning": Question(learning.LearningParams, learning.compute, "Score against what was spent"),
 }
 

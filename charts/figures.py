@@ -12,9 +12,11 @@ from charts import (
     generations,
     learning,
     ledger,
+    own_cost,
     platforms,
     rollouts,
     sandbox,
+    tenure,
     unit_economics,
     utilisation,
 )
@@ -62,6 +64,17 @@ FIGURES: dict[str, list[tuple[str, str, Draw]]] = {
     ],
     "energy": [("energy_by_run", "Energy of each run, and its spend", energy.energy_by_run)],
     "platforms": [("bars", "Platforms side by side", platforms.bars)],
+    "own_cost": [
+        ("parts", "Owned GPU-hour by part", own_cost.parts),
+        ("by_life", "Owned GPU-hour by depreciation life", own_cost.by_life),
+    ],
+    "tenure": [
+        ("options", "Cost of a useful GPU-hour by option", tenure.options),
+        ("crossing", "Cost by use of the fleet", tenure.crossing),
+        ("duration", "Demand by share of the time", tenure.duration),
+        ("npv", "Present value saved against on demand", tenure.npv),
+        ("tornado", "What moves the answer", tenure.tornado),
+    ],
     "gain": [("forest", "Gain by run and benchmark", gain.forest)],
     "learning": [
         ("curve", "Score against what was spent", learning.curve),
