@@ -1,122 +1,139 @@
-"""Paid, allocated, active, effective: each step down with the bounds that missing samples leave."""
+"""Paid, allocated, active, effective; and the way down from the whole bill to productive work."""
 
-from typing import Any
+from collections.abc import Sequence
+from decimal import Decimal
 
 import pandas as pd
 
-from analysis.frames import records
-from analysis.measures import MEASURES, PRESENCE, WORK
-from analysis.spend import Spend
-from analysis.words import count, percent
+from analysis.frames import Row, table
+from analysis.shares import Share
+from analysis.waste_parts import BARS, Bill, Sheet, split_of, who
+from models.cents import cents, total
+from models.waste import PARTS, Split
 
-ENOUGH = 0.5
-TOLERANCE = 0.02
-SUMS = ["known_s", "weighted_sum", "outside_s"]
-COLUMNS = [
-    "rung",
-    "gpu_hours",
-    "gpu_hours_low",
-    "gpu_hours_high",
-    "frac",
-    "usd",
-    "usd_low",
-    "usd_high",
-    "basis",
-    "missing",
-]
+RUNGS = ("paid", "allocated", "active", "effective")
+ENDS = ("", "_low", "_high")
+NUMBERS = [*(f"{n}{end}" for n in ("gpu_hours", "usd") for end in ENDS), "frac"]
+LADDER = ["rung", *NUMBERS, "basis", "missing"]
+IDENTITY = ["part", *(f"{n}{end}" for n in ("gpu_s", "usd") for end in ENDS), "frac"]
+WATERFALL = ["bar", "kind", "usd", "usd_low", "usd_high", "top_usd", "frac", "runs", "detail"]
+MOST_NAMES = 20
 
 
-def ladder(spend: Spend, samples: pd.DataFrame, billed_usd: float | None) -> pd.DataFrame:
-    """Four rows (COLUMNS). Active and effective hours = allocated x time-weighted mean of the named measure,
-    from `samples` (`queries.sampled`) inside the runs' windows; low counts every unsampled hour as 0, high
-    as 1. Dollars at the runs' mean price a GPU-hour. Not known when a run has more samples than allocation.
+def identity(split: Split, sheet: Sheet, unproven_usd: float) -> pd.DataFrame:
+    """Five rows (IDENTITY): GPU-seconds and dollars of each part with their bounds; dollars in cents add up
+    to the GPU charges.
     """
-    mine = set(samples["run"].dropna())
-    found = of_runs(samples)
-    over = excess(spend, samples)
-    reason = exceeded(over) if over else ""
-    runs = spend.runs[spend.runs["run"].isin(mine)] if mine else spend.runs
-    hours = runs["gpu_hours_billed"].sum(skipna=False) if len(runs) else float("nan")
-    usd = runs["usd_campaign"].sum(skipna=False) - runs["sandbox_usd"].sum() if len(runs) else float("nan")
-    rate = usd / hours if pd.notna(usd) and pd.notna(hours) and hours > 0 else float("nan")
-    rows = [
-        _row("paid", usd=billed_usd, missing="" if billed_usd is not None else "no bill is loaded"),
-        _row("allocated", hours, hours, hours, usd=usd, basis="allocations", missing=_lacking(hours)),
-        _measured("active", PRESENCE, found, hours, rate, reason),
-        _measured("effective", WORK, found, hours, rate, reason),
+    usd = parts_usd(sheet)
+    dollars = Split(**{n: float(usd[n]) for n in PARTS}, unproven=unproven_usd)
+    rows = []
+    for part in PARTS:
+        low, high = split.bounds(part)
+        usd_low, usd_high = dollars.bounds(part)
+        row = {"part": part, "gpu_s": getattr(split, part), "gpu_s_low": low, "gpu_s_high": high}
+        row |= {"usd": float(usd[part]), "usd_low": usd_low, "usd_high": usd_high}
+        rows.append(row | {"frac": float(usd[part]) / dollars.paid if dollars.paid > 0 else None})
+    return table(rows, IDENTITY, IDENTITY[1:])
+
+
+def parts_usd(sheet: Sheet) -> dict[str, Decimal]:
+    """Dollars of the five parts, in cents."""
+    bars = {bar: sheet.bar(bar) for bar in BARS}
+    working = bars["bubble"] + bars["lost"] + bars["productive"]
+    return {**{n: bars[n] for n in ("not_allocated", "idle", "stalled", "unknown")}, "working": working}
+
+
+def ladder(bill: Bill, sheet: Sheet, has_scheduler: bool, basis: str) -> pd.DataFrame:
+    """Four rows (LADDER) for the picked charges. What is unknown is in no rung's value and in the high bound
+    of every rung below paid, as far as it may belong there.
+    """
+    usd = parts_usd(sheet)
+    loose = [c for c in bill.cuts if c.slot is None and not c.usd["not_allocated"]]
+    unowned = cents(total([c.share.usd for c in loose])) if not has_scheduler else Decimal(0)
+    hours = split_of(bill.cuts).times(1 / 3600)
+    unowned_h = split_of(loose).unknown / 3600 if not has_scheduler else 0.0
+    unproven = sum(c.unproven for c in bill.cuts)
+    out: list[Row] = [_rung("paid", (hours.paid,) * 3, (float(bill.gpu),) * 3, basis)]
+    held = hours.paid - hours.not_allocated
+    held_usd = float(bill.gpu - usd["not_allocated"])
+    words = "scheduler and tags" if has_scheduler else "runs named by the bill; the rest is not known"
+    low, low_usd = held - unowned_h, held_usd - float(unowned)
+    out.append(_rung("allocated", (low, low, held), (low_usd, low_usd, held_usd), words))
+    busy, busy_usd = hours.stalled + hours.working, float(usd["stalled"] + usd["working"])
+    unknown_usd = float(usd["unknown"])
+    out.append(
+        _rung(
+            "active",
+            (busy, busy, busy + hours.unknown),
+            (busy_usd, busy_usd, busy_usd + unknown_usd),
+            "allocated, not idle",
+        )
+    )
+    work_usd = float(usd["working"])
+    out.append(
+        _rung(
+            "effective",
+            (hours.working, hours.working - hours.unproven, hours.working + hours.unknown),
+            (work_usd, work_usd - unproven, work_usd + unknown_usd),
+            "active, not stalled",
+        )
+    )
+    whole = float(bill.gpu)
+    rows = [row | {"frac": row["usd"] / whole if whole > 0 else None} for row in out]
+    return table(rows, LADDER, NUMBERS)
+
+
+def _rung(rung: str, hours: Sequence[float], usd: Sequence[float], basis: str) -> Row:
+    ends = {f"gpu_hours{end}": value for end, value in zip(ENDS, hours, strict=True)}
+    ends |= {f"usd{end}": value for end, value in zip(ENDS, usd, strict=True)}
+    return {"rung": rung, **ends, "basis": basis, "missing": ""}
+
+
+def waterfall(bill: Bill, sheet: Sheet, unproven_usd: float) -> pd.DataFrame:
+    """Bars (WATERFALL) from the whole bill to productive work, in cents: what is taken away (kind minus) and
+    what is left (kind total). `top_usd`: where the bar begins; `runs`: who is behind it, most first.
+    """
+    other, unknown = bill.whole - bill.gpu, float(sheet.bar("unknown"))
+    rows: list[Row] = [
+        {"bar": "bill", "kind": "total", "usd": bill.whole, "top_usd": bill.whole, "runs": [], "detail": ""},
+        {"bar": "other", "kind": "minus", "usd": other, "top_usd": bill.whole, "runs": _others(bill.other)}
+        | {"detail": _kinds(bill.other)},
     ]
-    out = pd.DataFrame(rows, columns=COLUMNS)
-    numbers = ["gpu_hours", "gpu_hours_low", "gpu_hours_high", "frac", "usd", "usd_low", "usd_high"]
-    out[numbers] = out[numbers].astype("float64")
-    out["frac"] = (out["gpu_hours"] / hours) if pd.notna(hours) and hours > 0 else float("nan")
-    return out
+    at = bill.gpu
+    for bar in BARS[:-1]:
+        usd = sheet.bar(bar)
+        rows.append({"bar": bar, "kind": "minus", "usd": usd, "top_usd": at, "runs": behind(sheet, bar)})
+        at -= usd
+    rows.append(
+        {"bar": "productive", "kind": "total", "usd": at, "top_usd": at, "runs": behind(sheet, "productive")}
+    )
+    whole = float(bill.whole)
+    for row in rows:
+        value = float(row["usd"])
+        more = {"idle": unknown, "stalled": unknown + unproven_usd}.get(row["bar"], 0.0)
+        row |= {"usd": value, "top_usd": float(row["top_usd"]), "usd_low": value, "usd_high": value + more}
+        row["frac"] = value / whole if whole > 0 else None
+    return table(rows, WATERFALL, ["usd", "usd_low", "usd_high", "top_usd", "frac"])
 
 
-def of_runs(samples: pd.DataFrame) -> pd.DataFrame:
-    """known_s, weighted_sum and outside_s by measure: of GPUs with a run, or of all when none has one."""
-    named = samples[samples["run"].notna()]
-    return (samples if named.empty else named).groupby("measure", as_index=False)[SUMS].sum()
+def behind(sheet: Sheet, bar: str) -> list[str]:
+    """Runs and jobs in one bar, the most dollars first; '' is nobody and is left out."""
+    place = BARS.index(bar)
+    found = [(cells[place], name) for name, cells in zip(sheet.names, sheet.cells, strict=True) if name]
+    return [name for usd, name in sorted(found, key=lambda f: (-f[0], f[1])) if usd != 0][:MOST_NAMES]
 
 
-def excess(spend: Spend, samples: pd.DataFrame) -> dict[str, tuple[float, float]]:
-    """Runs with more sampled than allocated GPU-hours: (sampled, allocated); "" is all runs together."""
-    allocated = {str(r["run"]): float(r["gpu_hours_billed"]) for r in records(spend.runs)}
-    named = samples[samples["run"].notna()]
-    if named.empty:
-        named = samples.assign(run="")
-        allocated = {"": sum(allocated.values())}
-    longest = (named.groupby(["run", "measure"])["known_s"].sum() / 3600).groupby("run").max()
-    # whole minutes at both ends of a run are no excess
-    return {
-        str(run): (float(hours), allocated[str(run)])
-        for run, hours in longest.items()
-        if hours > allocated.get(str(run), float("nan")) * (1 + TOLERANCE)
-    }
+def _others(shares: Sequence[Share]) -> list[str]:
+    sums: dict[str, Decimal] = {}
+    for share in shares:
+        if who(share):
+            sums[who(share)] = sums.get(who(share), Decimal(0)) + share.usd
+    return sorted(sums, key=lambda n: (-sums[n], n))[:MOST_NAMES]
 
 
-def exceeded(over: dict[str, tuple[float, float]]) -> str:
-    """The reason why nothing is said about the allocated hours."""
-    run, (hours, allocated) = next(iter(over.items()))
-    who = f"{run} has" if run else "the GPUs have"
-    return f"{who} {count(hours)} sampled GPU-hours but only {count(allocated)} allocated"
-
-
-def _lacking(hours: float) -> str:
-    return "" if pd.notna(hours) else "allocated GPU-hours are missing; fill in the run details"
-
-
-def _row(rung: str, hours: Any = None, low: Any = None, high: Any = None, **more: Any) -> dict[str, Any]:
-    return {
-        "rung": rung,
-        "gpu_hours": hours,
-        "gpu_hours_low": low,
-        "gpu_hours_high": high,
-        "basis": "",
-        **more,
-    }
-
-
-def _measured(
-    rung: str, wanted: tuple[str, ...], found: pd.DataFrame, hours: float, rate: float, reason: str
-) -> dict[str, Any]:
-    rows = {row["measure"]: row for row in records(found)}
-    name = next((m for m in wanted if m in rows and rows[m]["known_s"] > 0), None)
-    if name is None:
-        return _row(rung, missing=f"none of {', '.join(wanted)} was recorded")
-    if reason:
-        return _row(rung, missing=reason)
-    weighted, known = rows[name]["weighted_sum"] / 3600, rows[name]["known_s"] / 3600
-    mean = weighted / known
-    allocated = hours if pd.notna(hours) else known
-    unknown = max(0.0, allocated - known)
-    # a whole minute counts when it touches the allocation, so the bounds are kept inside what was allocated
-    low, high = min(weighted, allocated), min(weighted + unknown, allocated)
-    basis = f"{MEASURES[name].label} x allocated" if pd.notna(hours) else f"{MEASURES[name].label} x sampled"
-    enough = known >= ENOUGH * allocated
-    missing = "" if enough else f"only {percent(known / allocated)} of the allocated hours were sampled"
-    value = mean * allocated if enough else None
-    return _row(
-        rung, value, low, high, usd=value * rate if value is not None else None, usd_low=low * rate,
-        usd_high=high * rate,
-        basis=basis, missing=missing,
-    )  # fmt: skip
+def _kinds(shares: Sequence[Share]) -> str:
+    sums: dict[str, Decimal] = {}
+    for share in shares:
+        sums[share.kind] = sums.get(share.kind, Decimal(0)) + share.usd
+    listed = sorted(sums.items(), key=lambda item: (-abs(item[1]), item[0]))
+    return ", ".join(f"{kind} {'-' if usd < 0 else ''}${abs(cents(usd)):,}" for kind, usd in listed)

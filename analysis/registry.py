@@ -19,6 +19,7 @@ from analysis import (
     tenure,
     unit_economics,
     utilisation,
+    waste,
 )
 from analysis.params import CommonParams, Params
 from analysis.result import Result
@@ -49,6 +50,7 @@ QUESTIONS: dict[str, Question] = {
     "utilisation": Question(
         utilisation.UtilisationParams, utilisation.compute, "How busy were the GPUs, by which measure?"
     ),
+    "waste": Question(waste.WasteParams, waste.compute, "What was paid for GPUs, and what became of it?"),
     "platforms": Question(platforms.PlatformsParams, platforms.compute, "Platforms side by side"),
     "generations": Question(
         generations.GenerationsParams, generations.compute, "Platform generations: published runs and yours"

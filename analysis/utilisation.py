@@ -7,10 +7,10 @@ import pandas as pd
 from analysis.checks import checked
 from analysis.common import figure, nothing, result
 from analysis.frames import records
-from analysis.ladder import exceeded, excess, ladder, of_runs
 from analysis.measures import MEASURES
 from analysis.params import CommonParams
 from analysis.result import Figure, Notice, Result
+from analysis.sampled import exceeded, excess, of_runs
 from analysis.spend import Spend, compute_spend, filters_of
 from analysis.words import count, percent, plural
 from data.queries import utilisation as queries
@@ -39,7 +39,7 @@ class UtilisationParams(CommonParams):
 
 def compute(view: View, params: UtilisationParams) -> Result:
     """Tables: `gpus` (GPU_COLUMNS), `heat` (gpu, bin, value, v_min, v_max, coverage_frac), `timeline` (bin,
-    …), `measures` (what was recorded, and what it proves), `ladder` (paid, allocated, active, effective).
+    …), `measures` (what was recorded, and what it proves).
     """
     filters = filters_of(params)
     spend = compute_spend(view, params)
@@ -54,7 +54,6 @@ def compute(view: View, params: UtilisationParams) -> Result:
         "heat": queries.heat(view, filters, params.measure, bins, by_host),
         "timeline": queries.timeline(view, filters, params.measure, MOST_BINS),
         "measures": _explained(found),
-        "ladder": ladder(spend, samples, queries.billed(view, filters)),
     }
     if spend.runs.empty and gpus.empty:
         return nothing("utilisation", view, params, tables=tables)

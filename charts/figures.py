@@ -54,7 +54,6 @@ FIGURES: dict[str, list[tuple[str, str, Draw]]] = {
     ],
     "unit_economics": [("unit_costs", "Unit costs by run", unit_economics.unit_costs)],
     "utilisation": [
-        ("ladder", "From paid to effective", utilisation.ladder),
         ("heat", "Utilisation by GPU and time", utilisation.heat),
         ("timeline", "Utilisation over time", utilisation.timeline),
     ],

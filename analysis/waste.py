@@ -1,0 +1,203 @@
+"""What was paid for GPUs, and what became of it: not allocated, idle, stalled, working or unknown."""
+
+from typing import Annotated, ClassVar
+
+import pandas as pd
+from pydantic import Field
+
+from analysis.checks import checked
+from analysis.common import nothing, result
+from analysis.frames import Row, records, table
+from analysis.ladder import IDENTITY, LADDER, WATERFALL, identity, ladder, waterfall
+from analysis.moneyparams import MoneyParams
+from analysis.result import Result
+from analysis.shares import load_shares
+from analysis.spend import Spend, compute_spend
+from analysis.waste_inside import Inside, idle_bubble, phase_weights, read_inside
+from analysis.waste_owners import read_clocks
+from analysis.waste_parts import BARS, Bill, Cut, Sheet, cut_bill, in_cents, of_run, spell_rows, split_of, who
+from analysis.waste_samples import read_evidence
+from analysis.waste_spells import COLUMNS as SPELLS
+from analysis.waste_spells import MOST_EVENTS, events
+from analysis.waste_words import Answered, answer, figures, notices
+from data.queries.filters import Filters
+from data.view import View
+from models.cents import apportion
+from models.stalls import Thresholds
+from models.waste import Split
+
+Frac = Annotated[float, Field(ge=0, le=1)]
+Minutes = Annotated[float, Field(ge=0, le=1440)]
+MOST_PHASE_RUNS = 20
+RUN_NUMBERS = ["usd", *(f"{b}_usd" for b in BARS), "working_usd", "waste_high_usd", "gpu_hours"]
+RUN_NUMBERS += ["coverage_frac", "idle_bubble_gpu_h"]
+RUNS = ["who", "run", *RUN_NUMBERS]
+BEHIND = ["bar", "who", "run", "usd"]
+PHASES = ["run", "phase", "frac", "usd"]
+THRESHOLDS = ["threshold", "value", "unit", "default", "meaning"]
+
+
+class WasteParams(MoneyParams):
+    """`run`: one run, whose charges alone are split; empty: the whole bill (chosen runs and platforms do not
+    narrow a bill). The others say when a GPU counts as idle or stalled: ratios 0..1, times in minutes.
+    """
+
+    question: ClassVar[str] = "waste"
+    run: str = ""
+    idle_sm_frac: Frac = 0.05
+    idle_min: Minutes = 5.0
+    stall_min: Minutes = 5.0
+    stall_util_frac: Frac = 0.9
+    stall_tensor_frac: Frac = 0.02
+    stall_dram_frac: Frac = 0.05
+    stall_power_frac: Frac = 0.35
+    frozen_steps: Annotated[float, Field(ge=1, le=1000)] = 5.0
+    frozen_min: Minutes = 10.0
+
+
+MEANINGS = {
+    "idle_sm_frac": "idle below this SM activity (where it is not recorded: GPU-Util 0)",
+    "idle_min": "idle only when it lasts this long; shorter pauses are working time",
+    "stall_min": "stalled only when the signals last this long",
+    "stall_util_frac": "GPU-Util from here on looks busy",
+    "stall_tensor_frac": "a busy looking GPU with less tensor activity and ...",
+    "stall_dram_frac": "... less memory activity than this stands still",
+    "stall_power_frac": "a busy looking GPU that draws less of its power limit stands still",
+    "frozen_steps": "the step counter is frozen after this many median steps ...",
+    "frozen_min": "... but not before this time",
+}
+
+
+def limits_of(params: WasteParams) -> Thresholds:
+    """Thresholds of the model, in seconds."""
+    return Thresholds(
+        idle_sm_frac=params.idle_sm_frac,
+        idle_s=60 * params.idle_min,
+        stall_s=60 * params.stall_min,
+        stall_util_frac=params.stall_util_frac,
+        stall_tensor_frac=params.stall_tensor_frac,
+        stall_dram_frac=params.stall_dram_frac,
+        stall_power_frac=params.stall_power_frac,
+        frozen_steps=params.frozen_steps,
+        frozen_s=60 * params.frozen_min,
+    )
+
+
+def compute(view: View, params: WasteParams) -> Result:
+    """Tables: `identity` (five parts that add up to the GPU charges to the cent), `ladder`, `waterfall`,
+    `behind` (who is behind each bar), `runs`, `stalls`, `idle`, `phases`, `thresholds`.
+    """
+    found = load_shares(view, params)
+    listed = of_run(found, params.run)
+    if not listed:
+        return nothing("waste", view, params, EMPTY)
+    limits = limits_of(params)
+    filters = Filters(runs=(params.run,) if params.run else ())
+    spend = compute_spend(view, params.model_copy(update={"runs": filters.runs, "platforms": ()}))
+    clocks = read_clocks(view, filters, found.start, found.end, limits)
+    evidence = read_evidence(view, filters, found.start, found.end, limits, clocks)
+    inside = read_inside(view, spend, filters, limits)
+    bill = cut_bill(listed, found.has_scheduler, evidence, inside)
+    sheet = in_cents(bill)
+    unproven = sum(c.unproven for c in bill.cuts)
+    told = Answered(params.run, found, bill, sheet, split_of(bill.cuts), evidence, unproven)
+    names = [str(r["run"]) for r in records(spend.runs)]
+    tables = {
+        "identity": identity(told.split, sheet, unproven),
+        "ladder": ladder(bill, sheet, found.has_scheduler, told.basis),
+        "waterfall": waterfall(bill, sheet, unproven),
+        "runs": _runs(bill, sheet, inside),
+        "stalls": events(spell_rows(evidence, bill, "stalled"), sheet.bar("stalled")).head(MOST_EVENTS),
+        "idle": events(spell_rows(evidence, bill, "idle"), sheet.bar("idle")).head(MOST_EVENTS),
+        "phases": _phases(view, spend, sheet, names),
+        "behind": _behind(bill, sheet),
+        "thresholds": _thresholds(params),
+    }
+    said = [*found.notices, *notices(told), *(n for n in spend.notices if n.code == "synthetic")]
+    said += checked(view, params)[1] if params.run else []
+    kept = [n for n in said if not (params.run and n.code == "bill_is_whole")]
+    return result(
+        "waste", view, params, answer(told), headline=figures(told), tables=tables,
+        assumptions=[*found.assumptions, *evidence.assumptions], notices=kept,
+        prices=pd.DataFrame({"price_id": list(found.price_ids)}),
+    )  # fmt: skip
+
+
+EMPTY = {
+    "identity": IDENTITY,
+    "ladder": LADDER,
+    "waterfall": WATERFALL,
+    "runs": RUNS,
+    "stalls": SPELLS,
+    "idle": SPELLS,
+    "phases": PHASES,
+    "behind": BEHIND,
+    "thresholds": THRESHOLDS,
+}
+
+
+def _thresholds(params: WasteParams) -> pd.DataFrame:
+    rows = []
+    for name, meaning in MEANINGS.items():
+        unit = "ratio" if name.endswith("_frac") else "min" if name.endswith("_min") else "steps"
+        standard = WasteParams.model_fields[name].default
+        value = getattr(params, name)
+        rows.append(
+            {"threshold": name, "value": value, "unit": unit, "default": standard, "meaning": meaning}
+        )
+    return table(rows, THRESHOLDS, ["value", "default"])
+
+
+def _runs(bill: Bill, sheet: Sheet, inside: Inside) -> pd.DataFrame:
+    """A row a run, job and nobody (who = ''), the dearest first; dollars are those of the sheet."""
+    rows: list[Row] = []
+    for name in sheet.names:
+        cuts = [c for c in bill.cuts if who(c.share) == name]
+        usd = {bar: float(value) for bar, value in sheet.row(name).items()}
+        split = split_of(cuts)
+        run = cuts[0].share.run
+        waste = usd["not_allocated"] + usd["idle"] + usd["stalled"]
+        row = {"who": name, "run": run, "usd": float(sum(sheet.row(name).values()))}
+        row |= {f"{bar}_usd": value for bar, value in usd.items()}
+        row["working_usd"] = float(sum(sheet.row(name)[b] for b in ("bubble", "lost", "productive")))
+        row["waste_high_usd"] = waste + usd["unknown"] + sum(c.unproven for c in cuts)
+        row |= {"gpu_hours": _hours(split, cuts), "coverage_frac": split.coverage}
+        row["idle_bubble_gpu_h"] = idle_bubble(inside, run) / 3600 if run else None
+        rows.append(row)
+    rows.sort(key=lambda r: (-r["usd"], r["who"]))
+    return table(rows, RUNS, RUN_NUMBERS)
+
+
+def _hours(split: Split, cuts: list[Cut]) -> float | None:
+    return None if any(c.share.gpu_s is None for c in cuts) else split.paid / 3600
+
+
+def _behind(bill: Bill, sheet: Sheet) -> pd.DataFrame:
+    """Who is behind each bar, most dollars first; the rows of a bar add up to it."""
+    runs = {who(c.share): c.share.run for c in bill.cuts}
+    rows: list[Row] = [
+        {"bar": bar, "who": name, "run": runs[name], "usd": float(sheet.row(name)[bar])}
+        for bar in BARS
+        for name in sheet.names
+        if sheet.row(name)[bar] != 0
+    ]
+    rows.sort(key=lambda r: (BARS.index(r["bar"]), -r["usd"], r["who"]))
+    return table(rows, BEHIND, ["usd"])
+
+
+def _phases(view: View, spend: Spend, sheet: Sheet, runs: list[str]) -> pd.DataFrame:
+    """Productive dollars of a run over the phases of its clocks, in cents that add up to its productive work;
+    the phases are those of the log, in proportion to their GPU time on the surviving lineage.
+    """
+    rows: list[Row] = []
+    dear = sorted((n for n in runs if n in sheet.names), key=lambda n: (-sheet.row(n)["productive"], n))
+    for run in dear[:MOST_PHASE_RUNS]:
+        usd, weights = sheet.row(run)["productive"], phase_weights(view, spend, run)
+        if usd <= 0 or not weights:
+            continue
+        whole = sum(weights.values())
+        for (phase, weight), amount in zip(
+            weights.items(), apportion(usd, list(weights.values())), strict=True
+        ):
+            rows.append({"run": run, "phase": phase, "frac": weight / whole, "usd": float(amount)})
+    return table(rows, PHASES, ["frac", "usd"])

@@ -1,0 +1,157 @@
+"""The waste identity in words: the answer, its figures, and what has to be said beside them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from analysis.common import figure
+from analysis.ladder import parts_usd
+from analysis.moneyparams import ALL
+from analysis.result import Figure, Notice
+from analysis.shares import BILL, Shares
+from analysis.waste_parts import Bill, Sheet
+from analysis.waste_samples import Evidence
+from analysis.words import count, listing, money, percent
+from models.waste import Split
+
+LOW_COVERAGE = 0.9
+BARE = "GPU-Util alone cannot tell a hang"
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Everything the words are made of. `split`: GPU-seconds; `unproven`: working dollars without a proof of
+    progress.
+    """
+
+    run: str
+    found: Shares
+    bill: Bill
+    sheet: Sheet
+    split: Split
+    evidence: Evidence
+    unproven: float
+
+    @property
+    def basis(self) -> str:
+        """Where paid dollars come from."""
+        return "bill" if self.found.basis == BILL else "allocations x price, no bill"
+
+    @property
+    def dollars(self) -> Split:
+        """The five parts in dollars."""
+        usd = {name: float(value) for name, value in parts_usd(self.sheet).items()}
+        return Split(**usd, unproven=self.unproven)
+
+
+def period_words(period: str) -> str:
+    """'in March 2026', or 'in all'."""
+    return "in all" if period == ALL else f"in {datetime.strptime(period, '%Y-%m'):%B %Y}"
+
+
+def answer(told: Answered) -> str:
+    """The identity in one sentence, with its bounds and its coverage."""
+    usd, when = told.dollars, period_words(told.found.period)
+    whose = f"{told.run}'s GPUs" if told.run else "GPUs"
+    if not usd.paid > 0:
+        return f"Nothing was paid for {whose} {when}."
+    known = usd.coverage
+    text = f"Of {money(usd.paid)} paid for {whose} {when}, {percent(usd.working / usd.paid)} worked"
+    low, high = usd.bounds("working")
+    if high - low > 0.005 * usd.paid:
+        text += f" ({percent(low / usd.paid)} to {percent(high / usd.paid)} whatever the unknown rest was)"
+    wasted = [
+        f"{percent(part / usd.paid)} {word}"
+        for part, word in (
+            (usd.not_allocated, "was not allocated"),
+            (usd.idle, "idle"),
+            (usd.stalled, "stalled"),
+        )
+        if part > 0
+    ]
+    if wasted:
+        text += f", {listing(wasted)}"
+    return f"{text}; what became of {percent(known)} of it is known."
+
+
+def figures(told: Answered) -> list[Figure]:
+    """Paid, working, waste, stalled, productive, coverage."""
+    usd, lacks = told.dollars, "no GPU charge is in this period"
+    low, high = usd.bounds("working")
+    n = told.evidence.gpus or None
+    paid = usd.paid if usd.paid > 0 else None
+    ends = {"interval": "bounds", "boundary": "bill" if told.found.basis == BILL else "campaign"}
+
+    def share(amount: float) -> float | None:
+        return amount / paid if paid else None
+
+    return [
+        figure("gpu_paid", paid, boundary=ends["boundary"], missing=lacks),
+        figure(
+            "working_share", share(usd.working), low=share(low), high=share(high), n=n,
+            missing=lacks, **ends,
+        ),
+        figure(
+            "waste_share", share(usd.waste), low=share(usd.waste), high=share(usd.waste_high), n=n,
+            missing=lacks, **ends,
+        ),
+        figure(
+            "stalled_usd", usd.stalled if paid else None, low=usd.stalled, high=usd.bounds("stalled")[1], n=n,
+            missing=lacks, **ends,
+        ),
+        figure(
+            "productive_usd", float(told.sheet.bar("productive")) if paid else None, missing=lacks, **ends
+        ),
+        figure("waste_coverage", usd.coverage if paid else None, n=n, missing=lacks),
+    ]  # fmt: skip
+
+
+def notices(told: Answered) -> list[Notice]:
+    """What limits the numbers, the heaviest first."""
+    usd, evidence, found = told.dollars, told.evidence, told.found
+    out: list[Notice] = []
+    if found.basis != BILL:
+        words = "No bill is loaded for this period: paid is allocated GPU-hours x price, so nothing that was "
+        out.append(Notice("no_bill", words + "bought and never allocated is in it."))
+    elif not found.has_scheduler:
+        words = "No scheduler file covers this period: what the bill does not tie to a run is unknown, not "
+        out.append(Notice("no_scheduler", words + "unallocated and not waste."))
+    if usd.paid > 0 and usd.coverage < LOW_COVERAGE:
+        words = f"Only {percent(usd.coverage)} of the GPU dollars is known to be one or the other: read the "
+        out.append(Notice("coverage_low", words + "bounds, not the value."))
+    out += _doubts(told)
+    unsaid = [c for c in told.bill.cuts if c.share.gpu_s is None]
+    if unsaid:
+        words = (
+            f"{money(float(sum(c.share.usd for c in unsaid)))} of GPU charges name no GPU-hours: they are "
+        )
+        out.append(Notice("gpu_hours_unsaid", words + "in the dollars and not in the GPU-hours."))
+    if evidence.coarse:
+        words = "Idle and stalled spells are so many that their ends are whole minutes here."
+        out.append(Notice("whole_minutes", words))
+    return out
+
+
+def _doubts(told: Answered) -> list[Notice]:
+    """Where samples prove less than they seem to, or contradict what was paid."""
+    evidence, out = told.evidence, []
+    if evidence.bare_s > 0:
+        words = (
+            f"{BARE}: {count(evidence.bare_s / 3600)} GPU-hours with GPU-Util alone and no step counter that "
+            "advances count as working, and as stalled in the high bound."
+        )
+        out.append(Notice("util_alone", words))
+    for slot, seen_s, held_s in told.bill.contradicted[:5]:
+        name = slot.owner.run or f"job {slot.owner.job}"
+        when = f" on {slot.day}" if slot.day else ""
+        words = (
+            f"{name}{when}: {count(seen_s / 3600)} GPU-hours are sampled and {count(held_s / 3600)} paid, so "
+            "all of them count as unknown: check start, end, GPUs and the time zone of the samples."
+        )
+        out.append(Notice("samples_outside_allocation", words, name))
+    if evidence.loose:
+        words = f"{count(evidence.loose)} sampled GPUs belong to no run or job: name the run of their file."
+        out.append(Notice("gpus_without_run", words))
+    if told.bill.unpriced_s > 0:
+        words = f"{count(told.bill.unpriced_s / 3600)} sampled GPU-hours of runs that no charge names."
+        out.append(Notice("sampled_not_charged", words))
+    return out
