@@ -150,14 +150,7 @@ def raw_records(
             yield RawRecord(number, text, True)
             continue
         cut = delimiter if isinstance(delimiter, str) else delimiter(text)
-        held = [text]
-        is_open, at_end = _open_after(text, cut, False), False
-        while is_open and not at_end and len(held) < MAX_RECORD_LINES:
-            more = waiting.popleft() if waiting else next(source, None)
-            at_end = more is None
-            if more is not None:
-                held.append(more.rstrip("\n"))
-                is_open = _open_after(held[-1], cut, True)
+        held, is_open, at_end = _held_open(text, cut, waiting, source)
         was_cut = at_end and not any(len(split_line(piece, cut)) == width for piece in held[1:])
         if is_open and was_cut:
             yield RawRecord(number, "\n".join(held), False)
@@ -168,6 +161,21 @@ def raw_records(
             continue
         yield RawRecord(number, "\n".join(held), True)
         number += len(held) - 1
+
+
+def _held_open(
+    text: str, cut: str, waiting: deque[str], source: Iterator[str]
+) -> tuple[list[str], bool, bool]:
+    """The lines of a record that begins with `text`; whether its quote is still open, and the input ended."""
+    held = [text]
+    is_open, at_end = _open_after(text, cut, False), False
+    while is_open and not at_end and len(held) < MAX_RECORD_LINES:
+        more = waiting.popleft() if waiting else next(source, None)
+        at_end = more is None
+        if more is not None:
+            held.append(more.rstrip("\n"))
+            is_open = _open_after(held[-1], cut, True)
+    return held, is_open, at_end
 
 
 def best_delimiter(line: str) -> str:

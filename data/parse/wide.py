@@ -1,14 +1,17 @@
 """CSV with a time column and one column a series: rows into long form, and the facts of rows and stamps."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import islice, pairwise
+from pathlib import Path
 from statistics import median
 
 from data.facts_base import source_facts
 from data.gpu.long import EPOCH, LongTable, microseconds
+from data.gpu.rollup import connect
 from data.parse.csvio import TEXT_LIMIT, CsvCounts, CsvLayout, CsvRow, CsvRows, no_rows
 from data.parse.timezones import Stamp, parse_stamp, to_utc, zone_of
 from data.parse.values import column_decimal, is_missing
@@ -38,6 +41,16 @@ def decimal_mark(source: Source, layout: CsvLayout) -> str | None:
         return None
     rows = islice(CsvRows(source, layout), SAMPLE_ROWS)
     return column_decimal([cell for row in rows for cell in row.cells if parse_stamp(cell) is None])
+
+
+@contextmanager
+def long_table(scratch: Path, decimal: str | None = None) -> Iterator[LongTable]:
+    """An empty long table in a database of its own, which is closed with the block."""
+    con = connect(scratch)
+    try:
+        yield LongTable(con, decimal)
+    finally:
+        con.close()
 
 
 def load_wide(

@@ -119,6 +119,15 @@ def _amount(sheet: _Sheet, row: CsvRow, column: int | None, batch: Batch) -> flo
     return value.number
 
 
+def _nothing_stored(batch: Batch, sheet: _Sheet, reason: str, warning: str) -> Batch:
+    """The batch of a table that gives facts alone: every row is ignored for `reason`."""
+    batch.ignored[reason] += len(sheet.rows)
+    batch.unmapped = [name for name in sheet.layout.header if name]
+    batch.warnings.append(warning)
+    batch.reconcile()
+    return batch
+
+
 class InventoryReader:
     """GPUs by node: capacity, no time."""
 
@@ -152,11 +161,9 @@ class InventoryReader:
             "hosts": len({sheet.text(row, node) for row in sheet.rows} - {None}),
         }
         batch.facts |= {f"gpus[{name}]": n for name, n in by_model.items()}
-        batch.ignored[CAPACITY] += len(sheet.rows)
-        batch.unmapped = [name for name in sheet.layout.header if name]
-        batch.warnings.append("This is an inventory: it says what is there, not when it was used.")
-        batch.reconcile()
-        return batch
+        return _nothing_stored(
+            batch, sheet, CAPACITY, "This is an inventory: it says what is there, not when it was used."
+        )
 
 
 class ClusterSummaryReader:
@@ -188,13 +195,12 @@ class ClusterSummaryReader:
             batch.facts[f"gpu_hours[{sheet.text(row, name)}]"] = hours[-1]
         known_hours = [one for one in hours if one is not None]
         batch.facts["gpu_hours"] = sum(known_hours) if len(known_hours) == len(hours) else None
-        batch.ignored[TOTALS] += len(sheet.rows)
-        batch.unmapped = [head for head in sheet.layout.header if head]
-        batch.warnings.append(
-            "These are totals of clusters without a time axis: no run can be built from them."
+        return _nothing_stored(
+            batch,
+            sheet,
+            TOTALS,
+            "These are totals of clusters without a time axis: no run can be built from them.",
         )
-        batch.reconcile()
-        return batch
 
 
 class PodRequestReader:

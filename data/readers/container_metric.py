@@ -7,10 +7,9 @@ from data.gpu.csv_rows import GpuIdentity
 from data.gpu.long import LongTable, Series
 from data.gpu.long_build import build_rows, unconfirmed
 from data.gpu.metrics import Metric, chosen_metric, metric_of_file
-from data.gpu.rollup import connect
 from data.parse.csvio import CsvLayout, CsvRow, read_layout
 from data.parse.values import is_missing
-from data.parse.wide import SeriesOfRow, decimal_mark, load_wide, time_facts, wide_batch
+from data.parse.wide import SeriesOfRow, decimal_mark, load_wide, long_table, time_facts, wide_batch
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 
 GUESSED = "the measure is named only by the file name: confirm it"
@@ -41,12 +40,8 @@ class ContainerMetricReader:
             raise UnreadableFileError(
                 "No columns value, time and container", source.name, "Check the header."
             )
-        con = connect(scratch)
-        try:
-            table = LongTable(con, decimal_mark(source, layout))
+        with long_table(scratch, decimal_mark(source, layout)) as table:
             return _read(source, layout, table, choices, scratch, progress)
-        finally:
-            con.close()
 
 
 def _column(layout: CsvLayout, names: tuple[str, ...]) -> int:

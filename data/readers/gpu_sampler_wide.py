@@ -9,11 +9,11 @@ from data.gpu.csv_rows import GpuIdentity
 from data.gpu.long import LongTable, Series
 from data.gpu.long_build import build_rows
 from data.gpu.metrics import Metric
-from data.gpu.rollup import MEASURES, connect
+from data.gpu.rollup import MEASURES
 from data.gpu.table import NAMELESS, Column
 from data.parse.csvio import CsvLayout, CsvRow
 from data.parse.values import is_missing
-from data.parse.wide import drop_absent, load_wide, time_facts, wide_batch
+from data.parse.wide import drop_absent, load_wide, long_table, time_facts, wide_batch
 from data.readers.base import Batch, Choices, Progress, Source
 
 _BEFORE = re.compile(r"^gpu[_ .-]?(\d{1,3})[_ .-]+(.+)$", re.IGNORECASE)
@@ -75,9 +75,7 @@ def read_wide(
     progress: Progress,
 ) -> Batch:
     """Read all cells."""
-    con = connect(scratch)
-    try:
-        table = LongTable(con)
+    with long_table(scratch) as table:
         hosts = _Hosts(table, places, layout)
         found = load_wide(source, layout, table, places.time, hosts.of_row, progress)
         batch = wide_batch(format, source, layout, found)
@@ -85,13 +83,19 @@ def read_wide(
             drop_absent(table)
         if not build_rows(table, batch, source, choices, scratch):
             time_facts(batch, found, choices)
-    finally:
-        con.close()
+    _describe(batch, layout, places, table)
     named = [host for host in hosts.found if host]
-    gpus = {(one.gpu.host, one.gpu.index) for one in table.series if one.gpu is not None}
-    batch.facts["gpus"] = len(gpus) or None
     if named:
         batch.facts["hosts"] = len(named)
+    elif not choices.host:
+        batch.warnings.append(NAMELESS)
+    batch.reconcile()
+    return batch
+
+
+def _describe(batch: Batch, layout: CsvLayout, places: Places, table: LongTable) -> None:
+    gpus = {(one.gpu.host, one.gpu.index) for one in table.series if one.gpu is not None}
+    batch.facts["gpus"] = len(gpus) or None
     batch.mapped = {layout.header[places.time]: "gpu_samples.ts"}
     if places.host is not None:
         batch.mapped[layout.header[places.host]] = "gpus.host"
@@ -101,7 +105,3 @@ def read_wide(
         if one.target in MEASURES
     }
     batch.unmapped = [name for name in layout.header if name and name not in batch.mapped]
-    if not choices.host and not named:
-        batch.warnings.append(NAMELESS)
-    batch.reconcile()
-    return batch

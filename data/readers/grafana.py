@@ -7,10 +7,9 @@ from data.gpu.legend import legend_series, node_columns
 from data.gpu.long import LongTable, Series
 from data.gpu.long_build import build_points, build_rows, unconfirmed
 from data.gpu.metrics import metric_of_file
-from data.gpu.rollup import connect
 from data.parse.csvio import CsvLayout, CsvRow, read_layout, split_line
 from data.parse.timezones import parse_stamp
-from data.parse.wide import WideRows, decimal_mark, load_wide, time_facts, wide_batch
+from data.parse.wide import WideRows, decimal_mark, load_wide, long_table, time_facts, wide_batch
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 
 ROUNDED = (
@@ -80,13 +79,9 @@ class _Grafana:
             raise UnreadableFileError(
                 "No header of a Grafana panel export", source.name, "The first column must be called Time."
             )
-        con = connect(scratch)
-        try:
-            table = LongTable(con, decimal_mark(source, layout))
-            read = self._read_long if self._long else self._read_wide
+        read = self._read_long if self._long else self._read_wide
+        with long_table(scratch, decimal_mark(source, layout)) as table:
             return read(source, layout, table, choices, scratch, progress)
-        finally:
-            con.close()
 
     def _read_wide(
         self,

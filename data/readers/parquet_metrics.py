@@ -3,15 +3,13 @@
 from pathlib import Path
 
 from data.errors import UnreadableFileError
-from data.gpu.keys import with_gpus
 from data.logs.flat import FlatFile
 from data.logs.flat_rows import ANY_COUNTERS
 from data.logs.framework import framework_of
-from data.logs.wandb_rows import History, history_batch
 from data.parse.parquet_rows import open_parquet, parquet_names, parquet_records
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 from data.readers.flat_jsonl import TELLING
-from data.readers.wandb_history import judge_history
+from data.readers.wandb_history import finished, history_of, judge_history
 
 WANDB_SOURCE = "wandb_history"
 FLAT_SOURCE = "flat_metrics"
@@ -33,20 +31,15 @@ class _ParquetReader:
         progress: Progress = no_progress,
     ) -> Batch:
         """Read all rows; raises UnreadableFileError for a damaged file or one without numbers."""
-        history = History()
-        own = choices.run or Path(source.name).stem or "run"
-        table = open_parquet(source)
-        columns = parquet_names(table.schema_arrow)
-        for number, record in enumerate(parquet_records(source, progress), start=1):
-            history.take(number, record, own)
+        columns = parquet_names(open_parquet(source).schema_arrow)
+        history = history_of(enumerate(parquet_records(source, progress), start=1), source, choices)
         file = FlatFile(self.format, self.source_name, history.records)
         file.facts["columns"] = len(columns)
         if not history.records:
             raise UnreadableFileError(
                 "The Parquet file has columns and no rows", source.name, "Export it again with its rows."
             )
-        batch = history_batch(file, history, source, choices)
-        return with_gpus(batch, history.rows, source, choices, scratch)
+        return finished(file, history, source, choices, scratch)
 
 
 class WandbHistoryParquetReader(_ParquetReader):

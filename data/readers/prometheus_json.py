@@ -18,9 +18,9 @@ from data.errors import UnreadableFileError
 from data.facts_base import source_facts
 from data.gpu.long import EPOCH, LongTable, microseconds
 from data.gpu.long_build import build_points
-from data.gpu.rollup import connect
 from data.parse.csvio import TEXT_LIMIT, open_lines
 from data.parse.prom_series import Pods, describe_series, series_of, shown_series, warn_of_step
+from data.parse.wide import long_table
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
 
 _RESULT = re.compile(r'"result"\s*:\s*\[')
@@ -274,14 +274,10 @@ class _JsonReader:
         self, source: Source, choices: Choices, scratch: Path, progress: Progress = no_progress
     ) -> Batch:
         """Read all points; times are UTC. Raises UnreadableFileError when there is no point."""
-        con = connect(scratch)
-        try:
-            table = LongTable(con)
+        with long_table(scratch) as table:
             work = _Series(table, choices)
             type(self)._pass(source, work, progress)
             return self._batch(table, work, source, choices, scratch)
-        finally:
-            con.close()
 
     def _batch(
         self, table: LongTable, work: _Series, source: Source, choices: Choices, scratch: Path

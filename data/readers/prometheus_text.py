@@ -12,10 +12,10 @@ from data.facts_base import source_facts
 from data.gpu.long import EPOCH, LongTable, microseconds
 from data.gpu.long_build import build_points
 from data.gpu.metrics import metric
-from data.gpu.rollup import connect
 from data.parse.csvio import PROGRESS_EVERY, TEXT_LIMIT, open_lines
 from data.parse.prom_series import Pods, describe_series, parse_labels, series_of
 from data.parse.timezones import Stamp, parse_stamp
+from data.parse.wide import long_table
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
 
 _SAMPLE = re.compile(
@@ -67,13 +67,10 @@ class PrometheusTextReader:
 
         Raises UnreadableFileError when no line is a sample.
         """
-        con = connect(scratch)
-        try:
-            work = _Work(source, choices, LongTable(con), progress)
+        with long_table(scratch) as table:
+            work = _Work(source, choices, table, progress)
             work.run()
             return _batch(work, source, choices, scratch)
-        finally:
-            con.close()
 
 
 def _is_sample(match: re.Match[str]) -> bool:

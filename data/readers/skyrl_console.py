@@ -48,6 +48,39 @@ class _Open:
         self.braces += text.count("{") - text.count("}")
 
 
+@dataclass
+class _Scan:
+    """Puts the lines of a dict together. `alone`: dicts stand without `Step N:` before them."""
+
+    log: ConsoleLog
+    alone: bool
+    held: _Open | None = None
+
+    def feed(self, number: int, text: str, moment: datetime | None) -> None:
+        """One line of the log."""
+        header = _HEADER.search(text)
+        if header is not None:
+            self._open(_Open(number, int(header[1]), moment), header[2])
+        elif self.alone and _ALONE.match(text):
+            self._open(_Open(number, None, moment), text)
+        elif self.held is not None and text[:1] in ("{", "'"):
+            self.held.add(text)
+        else:
+            self.log.watch.feed(text)
+            return
+        if self.held is not None and _complete(self.log, self.held):
+            self.held = None
+        elif self.held is not None and self.held.hopeless:
+            _give_up(self.log, self.held)
+            self.held = None
+
+    def _open(self, fresh: _Open, text: str | None) -> None:
+        _give_up(self.log, self.held)
+        self.held = fresh
+        if text:
+            fresh.add(text)
+
+
 class SkyrlConsoleReader:
     """Console logs of SkyRL's trainers with `trainer.logger=console`."""
 
@@ -72,33 +105,11 @@ class SkyrlConsoleReader:
     ) -> Batch:
         """Read all dicts; raises UnreadableFileError when there is none."""
         log = ConsoleLog(LineClock(choices.timezone))
-        held: _Open | None = None
-        alone = not _has_headers(source)
+        scan = _Scan(log, alone=not _has_headers(source))
         for number, line in numbered_lines(source, progress):
             for piece in pieces(line):
-                moment = log.clock.feed(piece)
-                text = clean(piece)
-                header = _HEADER.search(text)
-                if header is not None:
-                    _give_up(log, held)
-                    held = _Open(number, int(header[1]), moment)
-                    if header[2]:
-                        held.add(header[2])
-                elif alone and _ALONE.match(text):
-                    _give_up(log, held)
-                    held = _Open(number, None, moment)
-                    held.add(text)
-                elif held is not None and text[:1] in ("{", "'"):
-                    held.add(text)
-                else:
-                    log.watch.feed(text)
-                    continue
-                if held is not None and _complete(log, held):
-                    held = None
-                elif held is not None and held.hopeless:
-                    _give_up(log, held)
-                    held = None
-        _last(log, held, source)
+                scan.feed(number, clean(piece), log.clock.feed(piece))
+        _last(log, scan.held, source)
         log.place_rows()
         warning = coverage_warning(log.rows, _STEP_TIME, "evaluation and saving")
         log.warnings += [warning] if warning else []

@@ -98,6 +98,9 @@ class VerlConsoleReader:
                 source.name,
                 "Load the log of the process that trains (TaskRunner), or wait for its first step.",
             )
+        return self._finish(self._parsed(scan, source, choices, partial), scan, source, choices)
+
+    def _parsed(self, scan: _Scan, source: Source, choices: Choices, partial: int | None) -> Parsed:
         attempts, ignored, kept = split_attempts(scan.records, scan.marks)
         cells = [cell for record in scan.records for cell in record.bad_cells]
         rounded = _is_rounded(scan.records)
@@ -119,7 +122,7 @@ class VerlConsoleReader:
         )
         if partial is not None:
             parsed.warnings.append(f"Line {partial} is cut in the middle of a step and was dropped.")
-        return self._finish(parsed, scan, source, choices)
+        return parsed
 
     def _finish(self, parsed: Parsed, scan: _Scan, source: Source, choices: Choices) -> Batch:
         clock = scan.stamps.clock(choices.timezone)

@@ -56,14 +56,9 @@ class VerlJsonlReader:
     ) -> Batch:
         """Read all objects; raises UnreadableFileError when there is no step among them."""
         objects = JsonObjects()
-        records: list[Record] = []
-        set_aside: list[SetAside] = []
-        for line, text, value in objects.read(source, progress):
-            outcome = _record(line, text, value)
-            if isinstance(outcome, Record):
-                records.append(outcome)
-            else:
-                set_aside.append(outcome)
+        outcomes = [_record(line, text, value) for line, text, value in objects.read(source, progress)]
+        records = [one for one in outcomes if isinstance(one, Record)]
+        set_aside = [one for one in outcomes if isinstance(one, SetAside)]
         if not records:
             raise UnreadableFileError(
                 'No object of the form {"step": N, "data": {…}} in this file',

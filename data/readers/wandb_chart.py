@@ -46,7 +46,7 @@ class WandbChartReader:
         scratch: Path,  # noqa: ARG002
         progress: Progress = no_progress,
     ) -> Batch:
-        """Read all rows; raises UnreadableFileError for a column named twice, no run or x column, or no row."""
+        """Read all rows; UnreadableFileError for a column named twice, no run or x column, no row."""
         layout = read_layout(source)
         header = _header(source, layout)
         warnings = []

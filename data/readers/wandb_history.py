@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from data.errors import UnreadableFileError
@@ -34,6 +34,23 @@ def judge_history(names: tuple[str, ...]) -> tuple[float, str]:
     return 0.0, "no _step with _runtime or _timestamp"
 
 
+def history_of(
+    records: Iterable[tuple[int, Mapping[str, object]]], source: Source, choices: Choices
+) -> History:
+    """All records, with their lines; those that name no run belong to the chosen one, else to the file's."""
+    history = History()
+    own = choices.run or Path(source.name).stem or "run"
+    for line, record in records:
+        history.take(line, record, own)
+    return history
+
+
+def finished(file: FlatFile, history: History, source: Source, choices: Choices, scratch: Path) -> Batch:
+    """The batch of a history, with the GPU samples among its keys."""
+    batch = history_batch(file, history, source, choices)
+    return with_gpus(batch, history.rows, source, choices, scratch)
+
+
 class WandbHistoryCsvReader:
     """CSV of `run.history()` or `run.scan_history()`."""
 
@@ -61,11 +78,9 @@ class WandbHistoryCsvReader:
     ) -> Batch:
         """Read all rows; raises UnreadableFileError for a column named twice or no row with a number."""
         layout = read_layout(source)
-        history = History()
         rows = CsvRows(source, layout, progress)
-        own = choices.run or Path(source.name).stem or "run"
-        for row in rows:
-            history.take(row.line, dict(zip(layout.header, row.cells, strict=False)), own)
+        records = ((row.line, dict(zip(layout.header, row.cells, strict=False))) for row in rows)
+        history = history_of(records, source, choices)
         counts = rows.counts
         if not counts.records:
             raise no_rows(source, layout)
@@ -74,8 +89,7 @@ class WandbHistoryCsvReader:
         if counts.partial_last_line:
             file.warnings.append("The last line is cut in the middle of a row and was dropped.")
         _table_facts(file, layout, counts.header_repeated, counts.ragged_rows)
-        batch = history_batch(file, history, source, choices)
-        return with_gpus(batch, history.rows, source, choices, scratch)
+        return finished(file, history, source, choices, scratch)
 
 
 def _table_facts(file: FlatFile, layout: CsvLayout, repeated: int, ragged: int) -> None:
@@ -111,21 +125,12 @@ class WandbHistoryJsonReader:
         progress: Progress = no_progress,
     ) -> Batch:
         """Read all records; raises UnreadableFileError when there is none with a number."""
-        history = History()
-        own = choices.run or Path(source.name).stem or "run"
         file = FlatFile(self.format, SOURCE, 0)
         document = _document(source)
-        if document is not None:
-            for number, record in enumerate(document, start=1):
-                if isinstance(record, dict):
-                    history.take(number, record, own)
-                else:
-                    file.set_aside.append(SetAside(number, "not an object", repr(record)[:200]))
-        else:
-            _read_lines(source, history, file, own, progress)
+        records = _lines(source, file, progress) if document is None else _items(document, file)
+        history = history_of(records, source, choices)
         file.records = history.records + sum(1 for item in file.set_aside if item.column is None)
-        batch = history_batch(file, history, source, choices)
-        return with_gpus(batch, history.rows, source, choices, scratch)
+        return finished(file, history, source, choices, scratch)
 
 
 def _document(source: Source) -> Iterator[object] | None:
@@ -158,11 +163,19 @@ def _records(columns: dict[str, object]) -> Iterator[dict[str, object]]:
         yield {key: column.get(label) for key, column in tables.items()}
 
 
-def _read_lines(source: Source, history: History, file: FlatFile, own: str, progress: Progress) -> None:
+def _items(document: Iterator[object], file: FlatFile) -> Iterator[tuple[int, dict[str, object]]]:
+    for number, record in enumerate(document, start=1):
+        if isinstance(record, dict):
+            yield number, record
+        else:
+            file.set_aside.append(SetAside(number, "not an object", repr(record)[:200]))
+
+
+def _lines(source: Source, file: FlatFile, progress: Progress) -> Iterator[tuple[int, dict[str, object]]]:
     objects = JsonObjects()
     for line, text, value in objects.read(source, progress):
         if isinstance(value, dict):
-            history.take(line, value, own)
+            yield line, value
         else:
             file.set_aside.append(SetAside(line, "not an object", text[:200]))
     file.set_aside += objects.damaged

@@ -11,11 +11,10 @@ from data.gpu.legend import NODE_ONLY, node_columns, node_series
 from data.gpu.long import LongTable, Series
 from data.gpu.long_build import build_rows, unconfirmed
 from data.gpu.metrics import Metric, chosen_metric, metric_inside, metric_of_file
-from data.gpu.rollup import connect
 from data.parse.csvio import CsvLayout, CsvRow, read_layout, split_line
 from data.parse.timezones import Stamp, parse_stamp
 from data.parse.values import is_missing
-from data.parse.wide import decimal_mark, drop_absent, load_wide, time_facts, wide_batch
+from data.parse.wide import decimal_mark, drop_absent, load_wide, long_table, time_facts, wide_batch
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 
 GUESSED = "the measure is named only by the file name: confirm it"
@@ -55,13 +54,8 @@ class WideMetricReader:
             raise UnreadableFileError(
                 "No column is named by a node", source.name, "Name the columns <address> or <address>-<GPU>."
             )
-        con = connect(scratch)
-        try:
-            return self._read(
-                source, layout, LongTable(con, decimal_mark(source, layout)), choices, scratch, progress
-            )
-        finally:
-            con.close()
+        with long_table(scratch, decimal_mark(source, layout)) as table:
+            return self._read(source, layout, table, choices, scratch, progress)
 
     def _read(
         self,
@@ -167,11 +161,8 @@ class MachineUtilReader:
             raise UnreadableFileError(
                 "No columns gpu0_util, gpu1_util, … beside a machine", source.name, "Check the header."
             )
-        con = connect(scratch)
-        try:
-            return self._read(source, layout, LongTable(con), choices, scratch, progress)
-        finally:
-            con.close()
+        with long_table(scratch) as table:
+            return self._read(source, layout, table, choices, scratch, progress)
 
     def _read(
         self,
