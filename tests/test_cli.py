@@ -9,7 +9,10 @@ import sys
 
 import pytest
 
-from tests.app_server import ROOT, cli, cli_json, environment
+from tests import app_server as processes
+from tests.app_server import ROOT, environment
+from tests.app_server import here as cli
+from tests.app_server import here_json as cli_json
 from tests.samples import verl_log
 
 RECEIPT = {
@@ -37,7 +40,7 @@ def log(place):
 
 @pytest.fixture(scope="module")
 def receipt(home, log):
-    answer = cli_json(
+    answer = processes.cli_json(
         "import", log, "--run", "grpo-8b", "--platform", "b200-hgx", "--gpus", 16, "--campaign", "math",
         "--timezone", "UTC", home=home,
     )  # fmt: skip
@@ -101,7 +104,7 @@ def test_a_table_is_read_with_a_mapping_from_a_file(place, home):
 
 
 def test_a_missing_file_is_named(home):
-    done = cli("import", "/nowhere/x.log", home=home)
+    done = processes.cli("import", "/nowhere/x.log", home=home)
     assert done.returncode == 1
     assert "/nowhere/x.log" in done.stderr
     assert done.stdout == ""
@@ -245,7 +248,7 @@ def test_a_terminal_sees_a_progress_bar_and_a_pipe_does_not(place, home):
     assert "bar.log" in drawn
     assert drawn.endswith("\r\033[K")
     path.write_text(verl_log(1, 220, run="bar2"))
-    assert cli("import", path, home=home).stderr == ""
+    assert processes.cli("import", path, home=home).stderr == ""
 
 
 def test_an_unclear_format_lists_the_candidates_and_how_to_name_one(place):

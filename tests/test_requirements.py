@@ -4,6 +4,7 @@ import ast
 import re
 import sys
 import tomllib
+from functools import cache
 
 import pytest
 
@@ -30,6 +31,7 @@ def pinned(path):
     return {re.split(r"[=\[]", line)[0].strip().lower() for line in lines if line.strip()}
 
 
+@cache
 def imported(*places):
     found = set()
     for place in places:
