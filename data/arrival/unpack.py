@@ -314,6 +314,8 @@ def _zip(path: Path, work: _Unpacker, folder: str, *, nested: bool) -> None:
             if info.is_dir():
                 continue
             _check_zip_member(info, work)
+            if not 0 <= info.header_offset < archive.start_dir:
+                raise zipfile.BadZipFile("the directory points outside the file")
             name = work.admit(info.filename, _below(info.filename, folder, nested=nested))
             if name is None:
                 continue

@@ -14,7 +14,7 @@ import pandas as pd
 from data.facts_base import source_facts
 from data.money.cost_tags import tagged
 from data.money.cost_words import bucket_of
-from data.parse.csvio import CsvLayout, CsvRow, CsvRows, no_rows
+from data.parse.csvio import TEXT_LIMIT, CsvLayout, CsvRow, CsvRows, no_rows
 from data.parse.values import is_missing
 from data.readers.base import Batch, Choices, Progress, SetAside, Source
 from data.readers.template_rows import Fields, Row, RowParser
@@ -30,6 +30,7 @@ MOST_TEXTS = 100_000
 """Texts of which it is remembered whether they say that there is no value."""
 MOST_DAYS = 1_200
 """A charge over a longer period (more than three years) is not spread over its days."""
+EMPTY = "no cell of the row holds a value"
 AMOUNTS = (
     "billed_cost", "effective_cost", "list_cost", "contracted_cost", "quantity", "commitment_quantity",
 )  # fmt: skip
@@ -101,9 +102,12 @@ def read_costs(
         if isinstance(parsed, SetAside):
             aside.append(parsed)
             continue
+        texts = {layout.header[i]: row.cells[i].strip() for i in form.texts if i < len(row.cells)}
+        if not any(texts.values()) and all(value is None for value in parsed.values()):
+            aside.append(SetAside(row.line, EMPTY, layout.delimiter.join(row.cells)[:TEXT_LIMIT]))
+            continue
         stored += 1
         parsed["line"] = row.line
-        texts = {layout.header[i]: row.cells[i].strip() for i in form.texts if i < len(row.cells)}
         _tags(parsed, row, parser)
         parts = form.complete(parsed, texts)
         _count(totals, form, row, parts)

@@ -216,6 +216,13 @@ def test_a_zip_that_understates_a_member_is_refused(tmp_path: Path) -> None:
         opened(tmp_path, bytes(data))
 
 
+def test_a_zip_whose_directory_points_outside_is_refused(tmp_path: Path) -> None:
+    data = bytearray(zipped({"a.txt": b"text"}))
+    struct.pack_into("<I", data, data.index(b"PK\x05\x06") + 16, 1 << 20)
+    with pytest.raises(UnreadableFileError, match="damaged or cut off"):
+        opened(tmp_path, bytes(data))
+
+
 def test_a_huge_table_of_contents_is_refused_before_it_is_read(tmp_path: Path, monkeypatch) -> None:
     data = bytearray(zipped({"a.csv": b"a\n"}))
     struct.pack_into("<I", data, data.index(b"PK\x05\x06") + 12, 1 << 30)

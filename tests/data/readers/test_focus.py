@@ -59,6 +59,13 @@ def test_a_missing_amount_is_null_and_a_bad_one_is_set_aside_alone(tmp_path: Pat
     assert batch.stored == 2
 
 
+def test_a_row_without_a_value_is_set_aside(tmp_path: Path) -> None:
+    digits = "7" * 400
+    batch = read(tmp_path, USED, digits, CREDIT)
+    assert [(s.line, s.column) for s in batch.set_aside] == [(3, None)]
+    assert (batch.records, batch.stored, len(batch.tables["costs"])) == (3, 2, 2)
+
+
 def test_stamps_are_utc_whatever_the_zone_of_the_command(tmp_path: Path) -> None:
     plain = USED.replace("T08:00:00Z", " 23:30:00").replace("T09:00:00Z", " 23:45:00")
     batch = read(tmp_path, plain, choices=Choices(timezone="Asia/Tokyo"))
