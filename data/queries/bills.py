@@ -55,10 +55,11 @@ select a.run, a.attempt, coalesce(a.pool, 'all') as pool, coalesce(a.role, 'colo
 """
 
 _JOBS = """
-select j.job_id, j.cluster, j.name, j.user_name, j.account, j.partition, j.gpus, j.nodes, j.node_list,
-       j.gpu_model, j.started_at,
-       coalesce(j.ended_at, j.started_at + to_microseconds((j.elapsed_s * 1e6)::bigint)) as ended_at, r.run, r.campaign, c.team
-  from scheduler_jobs j left join runs r on r.run = j.run left join campaigns c on c.campaign = r.campaign
+select j.job_id, j.cluster, j.account, j.partition, j.gpus, j.nodes, j.node_list, j.gpu_model, j.started_at,
+       coalesce(j.ended_at, j.started_at + to_microseconds((j.elapsed_s * 1e6)::bigint)) as ended_at, r.run,
+       r.campaign, c.team
+  from scheduler_jobs j left join runs r on r.run = coalesce(j.run, j.name)
+  left join campaigns c on c.campaign = r.campaign
  where j.started_at is not null and j.gpus > 0
  order by all
 """
@@ -80,6 +81,10 @@ _GPU_COMMITMENTS = """
 select commitment_id, bool_or(bucket = 'gpu') as gpu,
        bool_or(lower(coalesce(commitment_status, '')) = 'used') as used
   from costs where commitment_id is not null group by commitment_id order by commitment_id
+"""
+
+_OWNERS = """
+select r.run, r.campaign, c.team from runs r left join campaigns c on c.campaign = r.campaign order by r.run
 """
 
 _TEAMS = "select campaign, team from campaigns where team is not null order by campaign"
@@ -106,7 +111,9 @@ def held(view: View) -> pd.DataFrame:
 
 
 def jobs(view: View) -> pd.DataFrame:
-    """One row a scheduler job with GPUs and a start: its nodes, account, partition and run where known."""
+    """One row a scheduler job with GPUs and a start: its nodes, account, partition, and the run that it
+    belongs to or is named after.
+    """
     return view.frame(_JOBS)
 
 
@@ -123,6 +130,11 @@ def never_amortised(view: View) -> list[str | None]:
 def commitments(view: View) -> pd.DataFrame:
     """Whether any row of a commitment is a GPU charge (`gpu`), and whether any is used (`used`)."""
     return view.frame(_GPU_COMMITMENTS)
+
+
+def owners(view: View) -> dict[str, tuple[str | None, str | None]]:
+    """(campaign, team) by run."""
+    return {str(run): (campaign, team) for run, campaign, team in view.rows(_OWNERS)}
 
 
 def teams(view: View) -> dict[str, str]:
