@@ -22,6 +22,27 @@ class Priced:
     notices: tuple[Notice, ...]
 
 
+@dataclass(frozen=True)
+class Pricing:
+    """Which book and picker entry allocations are priced with.
+
+    `replaced`: platforms on which the entry also takes the place of a pool's own price; None: on all.
+    """
+
+    catalogue: Catalogue
+    price: str
+    replaced: frozenset[str] | None = frozenset()
+
+    def asked(self, rows: list[Row]) -> list[Row]:
+        """Allocations without the own prices that are replaced; sandbox cores keep theirs."""
+        return [{**row, "price_id": None} if self._replaces(row) else row for row in rows]
+
+    def _replaces(self, row: Row) -> bool:
+        if row["role"] == "sandbox" or text(row["platform"]) is None:
+            return False
+        return self.replaced is None or row["platform"] in self.replaced
+
+
 def split_price(price: str) -> tuple[str, str]:
     """Split 'kind.tier'."""
     kind, _, tier = price.partition(".")

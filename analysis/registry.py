@@ -15,6 +15,8 @@ from analysis import (
     ledger,
     own_cost,
     platforms,
+    pricebook,
+    reprice,
     rollouts,
     tenure,
     unit_economics,
@@ -51,6 +53,10 @@ QUESTIONS: dict[str, Question] = {
         utilisation.UtilisationParams, utilisation.compute, "How busy were the GPUs, by which measure?"
     ),
     "waste": Question(waste.WasteParams, waste.compute, "What was paid for GPUs, and what became of it?"),
+    "pricebook": Question(pricebook.PriceBookParams, pricebook.compute, "Which prices does the book hold?"),
+    "reprice": Question(
+        reprice.RepriceParams, reprice.compute, "What would the same runs cost at other prices?"
+    ),
     "platforms": Question(platforms.PlatformsParams, platforms.compute, "Platforms side by side"),
     "generations": Question(
         generations.GenerationsParams, generations.compute, "Platform generations: published runs and yours"

@@ -14,7 +14,7 @@ from analysis.frames import NAN, Row, add_up, known, number, ratio, records, tab
 from analysis.metered import METERED, RENT, Metered, metered_costs
 from analysis.params import CommonParams
 from analysis.prices import COLUMNS as PRICE_COLUMNS
-from analysis.prices import RATES, price_rows
+from analysis.prices import RATES, Pricing, price_rows
 from analysis.result import Assumption, Notice
 from analysis.words import listing, money
 from data.gpu.claims import contradicted
@@ -81,14 +81,14 @@ def filters_of(params: CommonParams) -> Filters:
     return Filters(tuple(params.runs), tuple(params.platforms))
 
 
-def compute_spend(view: View, params: CommonParams) -> Spend:
-    """Price the picked runs at `params.price` inside `params.boundary`."""
+def compute_spend(view: View, params: CommonParams, pricing: Pricing | None = None) -> Spend:
+    """Price the picked runs at `params.price` inside `params.boundary`; `pricing`: at other prices."""
+    pricing = pricing or Pricing(view.catalogue, params.price)
     filters = filters_of(params)
     attempts = queries.attempts(view, filters)
     tries = {(row["run"], row["attempt"]): row for row in records(attempts)}
-    priced, assumptions, notices = price_rows(
-        records(queries.allocations(view, filters)), view.catalogue, params.price
-    )
+    asked = pricing.asked(records(queries.allocations(view, filters)))
+    priced, assumptions, notices = price_rows(asked, pricing.catalogue, pricing.price)
     rows = tuple(_cost(row, tries.get((row["run"], row["attempt"]), {})) for row in priced)
     booked, booked_notices = _usd_only(records(queries.booked(view, filters)))
     heads = records(queries.runs(view, filters))
