@@ -33,6 +33,7 @@ SECTIONS = {
             ":material/stacks:",
             "Published runs by generation, yours laid over.",
         ),
+        ("tenure.py", "Rent or own", ":material/balance:", "Rent, reserve or own the same demand."),
     ],
     "Share": [
         ("links.py", "Links", ":material/link:", "Every shared report: last opened, expiry, revoke."),
