@@ -110,11 +110,27 @@ def _always(view: View, setup: Setup, wanted: Wanted, fleets: Fleets | None) -> 
     rents = [vars(one) for one in (*setup.rates.values(), *setup.lease.values())]
     more = table(rents, list(settings_table(setup.own).columns), ["value", "low", "high"])
     return {
+        "bought": bought(setup.own),
         "demand": duration(wanted.demand, fleets),
         "days": wanted.days,
         "published": published(view, setup.own),
         "settings": pd.concat([settings_table(setup.own), more], ignore_index=True),
     }
+
+
+def bought(own: Owning) -> pd.DataFrame:
+    """What is bought, in whole units, a row; `capex_usd` is missing without a price or a cost of capital."""
+    buy = None if own.lacking else own.inputs().purchase
+    row = {
+        "platform": own.platform,
+        "name": own.name,
+        "unit": own.unit_word,
+        "unit_gpus": own.unit_gpus,
+        "units": buy.units if buy else None,
+        "gpus": buy.bought_gpus if buy else None,
+        "capex_usd": buy.capex_usd if buy else None,
+    }
+    return table([row], list(row), list(row)[3:])
 
 
 def _without(view: View, params: TenureParams, setup: Setup, wanted: Wanted, lacking: str) -> Result:
