@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from analysis import (
     bottleneck,
+    campaigns,
     energy,
     gain,
     generations,
@@ -60,6 +61,9 @@ QUESTIONS: dict[str, Question] = {
     "platforms": Question(platforms.PlatformsParams, platforms.compute, "Platforms side by side"),
     "generations": Question(
         generations.GenerationsParams, generations.compute, "Platform generations: published runs and yours"
+    ),
+    "campaigns": Question(
+        campaigns.CampaignsParams, campaigns.compute, "What did campaigns cost, and what bought nothing?"
     ),
     "energy": Question(energy.EnergyParams, energy.compute, "How much energy, and from which evidence?"),
     "own_cost": Question(own_cost.OwnParams, own_cost.compute, "What does an owned GPU-hour cost?"),

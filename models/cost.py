@@ -66,13 +66,16 @@ def goodput_frac(useful_gpu_s: float, billed_gpu_s: float) -> float:
 
 @dataclass(frozen=True)
 class AttemptTime:
-    """One attempt: its status, the seconds of each step, and where it was resumed from."""
+    """One attempt: its status, the seconds of each step, where it was resumed from, and the latest step whose
+    checkpoint shipped or is the parent of a checkpoint of another run.
+    """
 
     attempt: int
     status: AttemptStatus
     step_s: Mapping[int, float] = field(default_factory=dict)
     resumed_from_attempt: int | None = None
     resumed_from_step: int | None = None
+    used_step: int | None = None
 
 
 @dataclass(frozen=True)
@@ -92,9 +95,9 @@ def lineage(attempts: Sequence[AttemptTime]) -> dict[int, Lineage]:
     """Which part of each attempt of one run led to its last state.
 
     Completed and running attempts count whole, and so does an attempt of unknown status that nobody resumed.
-    An interrupted attempt counts up to the end of the latest step that a surviving attempt resumed from, by
-    its share of step seconds; otherwise it is lost. A resumption that itself came to nothing saves nothing;
-    one that names a step but no attempt continues the attempt before it.
+    An interrupted attempt counts up to the end of the latest step that a surviving attempt resumed from, or
+    whose checkpoint was used elsewhere, by its share of step seconds; otherwise it is lost. A resumption that
+    itself came to nothing saves nothing; one that names a step but no attempt continues the attempt before.
     """
     by_id = {a.attempt: a for a in attempts}
     if len(by_id) != len(attempts):
@@ -121,7 +124,7 @@ def _survival(item: AttemptTime, resumed_by: Sequence[AttemptTime], done: Mappin
     if item.status in ("completed", "running"):
         return Lineage(item.attempt, 1.0, None, f"the attempt is {item.status}")
     cuts = [_cut(child, done[child.attempt]) for child in resumed_by]
-    alive = [cut for cut in cuts if cut is not None]
+    alive = [cut for cut in [*cuts, item.used_step] if cut is not None]
     if not alive:
         if item.status == "unknown" and not resumed_by:
             return Lineage(item.attempt, 1.0, None, "its end is not known and no attempt resumed from it")
@@ -134,7 +137,8 @@ def _survival(item: AttemptTime, resumed_by: Sequence[AttemptTime], done: Mappin
     if total <= 0:
         return Lineage(item.attempt, None, through, "it has no step times to share its cost by")
     kept = math.fsum(v for s, v in known.items() if s <= through)
-    return Lineage(item.attempt, kept / total, through, f"a later attempt resumed from step {through}")
+    why = "later work stands on it" if through == item.used_step else "a later attempt resumed"
+    return Lineage(item.attempt, kept / total, through, f"{why} from step {through}")
 
 
 def _cut(child: AttemptTime, state: Lineage) -> int | None:

@@ -2,12 +2,19 @@
 
 from pathlib import Path
 
-from analysis.formulas import core, energy, prices, tenure, waste
+from analysis.formulas import campaigns, core, energy, prices, tenure, waste
 from analysis.formulas.formula import Formula
 
 FORMULAS_VERSION = "1"
 
-_ALL: tuple[Formula, ...] = (*core.METRICS, *energy.METRICS, *tenure.METRICS, *waste.METRICS, *prices.METRICS)
+_ALL: tuple[Formula, ...] = (
+    *core.METRICS,
+    *campaigns.METRICS,
+    *energy.METRICS,
+    *tenure.METRICS,
+    *waste.METRICS,
+    *prices.METRICS,
+)
 
 FORMULAS: dict[str, Formula] = {item.id: item for item in _ALL}
 DOC = Path(__file__).parents[2] / "docs" / "metrics.md"

@@ -22,6 +22,17 @@ prev as (
                        then lag(t.attempt) over (partition by t.run order by t.attempt) end) as from_attempt
     from attempts t join picked using (run)
 ),
+used as (
+  select run, attempt, max(step) as step from (
+    select c.run, c.attempt, c.step from checkpoints c join picked using (run)
+     where c.attempt is not null and c.step is not null
+       and (c.checkpoint in (select shipped_checkpoint from campaigns where shipped_checkpoint is not null)
+            or exists (select 1 from checkpoints n where n.parent = c.checkpoint and n.run <> c.run))
+    union all
+    select s.run, max(s.attempt), s.step from steps s join picked using (run)
+     where s.run || '@' || s.step in (select shipped_checkpoint from campaigns) group by s.run, s.step
+  ) group by run, attempt
+),
 alive as (
   select p.run, p.attempt from prev p
    where p.status in ('completed', 'running')
@@ -30,6 +41,8 @@ alive as (
 ),
 chain(run, attempt, through, reach) as (
   select run, attempt, {ALL_STEPS}, {ALL_STEPS} from alive
+  union all
+  select run, attempt, step, step from used
   union all
   select c.run, p.from_attempt, case when p.from_step is null then -1 else least(c.reach, p.from_step) end,
          least(c.reach, coalesce(p.from_step, {ALL_STEPS}))
@@ -46,7 +59,8 @@ nothing, -1: a surviving attempt resumed from it at a step nobody knows.
 
 The same rule as models.cost.lineage, and tested against it: completed and running attempts count whole, as
 does one of unknown status that nobody resumed; another one counts up to the latest step that a surviving
-attempt resumed from. A resumption that names a step but no attempt continues the attempt before it.
+attempt resumed from, or whose checkpoint shipped or is the parent of a checkpoint of another run. A
+resumption that names a step but no attempt continues the attempt before it.
 """
 
 ONE_STEP = """

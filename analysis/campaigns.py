@@ -1,0 +1,284 @@
+"""What each campaign cost in a period, failed work and shared costs included, and what bought nothing.
+
+Everything is a sum of the shares of `load_shares`, so all tables add up to the bill (basis "bill") or to the
+sum of allocations and cost rows (basis "rate") to the cent. Boundaries: compute = pools on the surviving
+lineage; campaign = all pools, failed and cancelled attempts included; full = everything a campaign bears.
+"""
+
+import math
+from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
+from typing import ClassVar
+
+import pandas as pd
+
+from analysis.campaignwords import answer, figures, notices
+from analysis.common import result
+from analysis.frames import NAN, Row, known, number, records, table, text
+from analysis.lost import (
+    BY,
+    BY_NUMBERS,
+    LOST,
+    LOST_NUMBERS,
+    Attempts,
+    by_dimension,
+    load_attempts,
+    losses,
+    lost_notices,
+    lost_rows,
+)
+from analysis.moneyparams import MoneyParams
+from analysis.result import Result
+from analysis.shares import Shares, load_shares
+from analysis.sharing import LINE_WORDS, LINES, MOVED, Line, Sharing, apply_rules, days_of, week_of
+from analysis.spend import compute_spend
+from data.money.rules import sharing_rules
+from data.queries import campaigns as queries
+from data.view import View
+from models.cents import cents, total
+from models.sharing import rounded
+
+STATES = ("failed", "cancelled", "restarted")
+LINE_COLUMNS = [f"usd_{name}" for name in LINES]
+CAMPAIGN_NUMBERS = ["usd_full", "usd_campaign", "usd_compute", *LINE_COLUMNS, "usd_shared_in"]
+CAMPAIGN_NUMBERS += [f"usd_{state}" for state in STATES] + ["usd_lost", "gpu_h", "share_frac"]
+CAMPAIGNS = ["campaign", "team", "shipped_checkpoint", "runs", *CAMPAIGN_NUMBERS]
+WEEKS = ["campaign", "team", "week", "usd"]
+TEAMS = ["team", "campaigns", "usd", "share_frac"]
+LEDGER_LINES = ["line", "label", "usd", "gpu_h", "share_frac"]
+UNALLOCATED = ["what", "how", "owner", "usd", "share_frac"]
+TOP = 10
+EMPTY = {
+    "campaigns": CAMPAIGNS, "weeks": WEEKS, "teams": TEAMS, "lines": LEDGER_LINES, "lost": LOST,
+    "lost_by": BY, "top": LOST, "unallocated": UNALLOCATED, "sharing": MOVED,
+}  # fmt: skip
+Bearer = tuple[str, str]
+POOLS = ("gpus", "judge", "sandbox")
+
+
+class CampaignsParams(MoneyParams):
+    """No parameters of its own: a bill is shown whole, rules are declared in the workspace."""
+
+    question: ClassVar[str] = "campaigns"
+
+
+def compute(view: View, params: CampaignsParams) -> Result:
+    """Tables: `campaigns`, `weeks`, `teams`, `lines`, `unallocated`, `sharing` (what rules moved), `lost`
+    (by run, attempt and kind), `lost_by` (dimension cause, kind, team, campaign, week), `top`.
+    """
+    shares = load_shares(view, params)
+    about = {row["campaign"]: row for row in records(queries.campaigns(view))}
+    teams = {name: text(row["team"]) or "" for name, row in about.items()}
+    period = days_of(shares.start.date(), _end(shares))
+    sharing = apply_rules(shares.shares, sharing_rules(view), teams, period)
+    attempts = load_attempts(view)
+    found = losses(shares.shares, attempts)
+    cells = cells_of(sharing.lines)
+    lost = lost_rows(found)
+    rows = _campaigns(view, params, sharing, cells, attempts, lost, about)
+    runs = records(queries.runs(view))
+    used = {share.run for share in shares.shares if share.run}
+    synthetic = [row["run"] for row in runs if row["synthetic"] and row["run"] in used]
+    unallocated = _unallocated(sharing, cells)
+    told = [*shares.notices, *sharing.notices, *lost_notices(attempts, used)]
+    return result(
+        "campaigns", view, params, answer(shares, rows, unallocated, lost),
+        headline=figures(rows, unallocated, lost),
+        tables={
+            "campaigns": table(rows, CAMPAIGNS, CAMPAIGN_NUMBERS),
+            "weeks": table(_weeks(cells), WEEKS, ["usd"]),
+            "teams": table(_teams(cells), TEAMS, ["usd", "share_frac"]),
+            "lines": table(_lines(sharing, cells), LEDGER_LINES, LEDGER_LINES[2:]),
+            "unallocated": table(unallocated, UNALLOCATED, UNALLOCATED[3:]),
+            "sharing": table(_moved(sharing), MOVED, ["usd", "share_frac"]),
+            "lost": _lost_table(lost),
+            "lost_by": table(_in_cents(by_dimension(found), ("usd", "usd_low")), BY, BY_NUMBERS),
+            "top": _lost_table([row for row in lost if row["usd"] > 0][:TOP]),
+        },
+        assumptions=shares.assumptions, notices=[*told, *notices(shares, rows, synthetic)],
+        prices=pd.DataFrame({"price_id": list(shares.price_ids)}, dtype=object),
+    )  # fmt: skip
+
+
+def _end(shares: Shares) -> date:
+    return shares.end.date() if shares.end > shares.start else shares.start.date()
+
+
+def cells_of(lines: Sequence[Line]) -> dict[tuple[Bearer, str, str], Decimal]:
+    """Cents by bearer (campaign, team), line and ISO week; all cells add up to the rounded total.
+
+    Rounded from the top down, total > bearer > cell, so that no bearer is off by a cent or more.
+    """
+    exact: dict[Bearer, dict[tuple[str, str], list[Decimal]]] = {}
+    for line in lines:
+        cell = exact.setdefault((line.campaign, line.team), {})
+        cell.setdefault((line.line, week_of(line.share.day)), []).append(line.usd)
+    sums = {bearer: {key: total(v) for key, v in cell.items()} for bearer, cell in sorted(exact.items())}
+    bearers = {bearer: total(list(cell.values())) for bearer, cell in sums.items()}
+    whole = cents(total(list(bearers.values())))
+    out: dict[tuple[Bearer, str, str], Decimal] = {}
+    for (bearer, sized), amount in zip(sums.items(), rounded(list(bearers.values()), whole), strict=True):
+        keys = sorted(sized)
+        for (kind, week), usd in zip(keys, rounded([sized[key] for key in keys], amount), strict=True):
+            out[bearer, kind, week] = usd
+    return out
+
+
+def _sum(
+    cells: dict[tuple[Bearer, str, str], Decimal], bearer: Bearer | None = None, line: str = ""
+) -> Decimal:
+    return total(
+        [usd for (who, kind, _), usd in cells.items() if bearer in (None, who) and line in ("", kind)]
+    )
+
+
+def _frac(part: Decimal, whole: Decimal) -> float:
+    return float(part / whole) if whole else NAN
+
+
+def _campaigns(
+    view: View,
+    params: CampaignsParams,
+    sharing: Sharing,
+    cells: dict[tuple[Bearer, str, str], Decimal],
+    attempts: Attempts,
+    lost: Sequence[Row],
+    about: dict[str, Row],
+) -> list[Row]:
+    """Rows CAMPAIGNS, the dearest first; '' is what no campaign bears."""
+    kept = _kept(view, params)
+    whole = _sum(cells)
+    groups: dict[Bearer, list[Line]] = {}
+    for line in sharing.lines:
+        groups.setdefault((line.campaign, line.team), []).append(line)
+    out = []
+    for bearer, lines in groups.items():
+        usd = _sum(cells, bearer)
+        row: Row = {
+            "campaign": bearer[0],
+            "team": bearer[1],
+            "usd_full": usd,
+            "share_frac": _frac(usd, whole),
+        }
+        row["shipped_checkpoint"] = text(about.get(bearer[0], {}).get("shipped_checkpoint"))
+        row |= {f"usd_{name}": _sum(cells, bearer, name) for name in LINES}
+        row["usd_campaign"] = total([row[f"usd_{name}"] for name in POOLS])
+        row["usd_compute"] = _compute(lines, kept)
+        row["usd_shared_in"] = cents(total([line.usd for line in lines if line.rule]))
+        row["runs"] = len({line.share.run for line in lines if line.share.run and not line.rule})
+        row |= _states(lines, attempts)
+        mine = [r["usd"] for r in lost if (r["campaign"], r["team"]) == bearer]
+        row["usd_lost"] = cents(total(mine))
+        row["gpu_h"] = math.fsum(
+            line.share.gpu_s or 0.0 for line in lines if line.share.kind == "gpu" and not line.rule
+        ) / 3600  # fmt: skip
+        out.append(row)
+    return sorted(
+        out, key=lambda row: (row["campaign"] == "", -row["usd_full"], row["campaign"], row["team"])
+    )
+
+
+def _kept(view: View, params: CampaignsParams) -> dict[tuple[str, int], float]:
+    """Surviving share of each attempt of the home (NaN: not known), as the ledger has it."""
+    spend = compute_spend(view, params.model_copy(update={"runs": (), "platforms": ()}))
+    return {(row["run"], row["attempt"]): number(row["kept_frac"]) for row in records(spend.attempts)}
+
+
+def _compute(lines: Sequence[Line], kept: dict[tuple[str, int], float]) -> float:
+    """Dollars of pools on the surviving lineage; NaN where a run lost an attempt and a share names none."""
+    parts = []
+    for line in lines:
+        share = line.share
+        if line.line not in POOLS or share.run is None:
+            continue
+        if share.attempt is None:
+            fracs = {frac for (run, _), frac in kept.items() if run == share.run}
+            frac = 1.0 if fracs == {1.0} else NAN
+        else:
+            frac = kept.get((share.run, share.attempt), NAN)
+            frac = frac if known(frac) else 0.0
+        parts.append(float(line.usd) * frac)
+    return math.fsum(parts)
+
+
+def _states(lines: Sequence[Line], attempts: Attempts) -> Row:
+    """Dollars of attempts that failed, were cancelled, or ended otherwise and were followed by another."""
+    sums: dict[str, list[Decimal]] = {state: [] for state in STATES}
+    for line in lines:
+        if line.share.run is None or line.share.attempt is None:
+            continue
+        row = attempts.rows.get((line.share.run, line.share.attempt))
+        if row is None:
+            continue
+        state = row["status"] if row["status"] in STATES else "restarted" if row["followed"] else ""
+        if state in sums and row["status"] != "completed":
+            sums[state].append(line.usd)
+    return {f"usd_{state}": cents(total(parts)) for state, parts in sums.items()}
+
+
+def _weeks(cells: dict[tuple[Bearer, str, str], Decimal]) -> list[Row]:
+    sums: dict[tuple[Bearer, str], list[Decimal]] = {}
+    for (bearer, _, week), usd in cells.items():
+        sums.setdefault((bearer, week), []).append(usd)
+    rows = [
+        {"campaign": campaign, "team": team, "week": week, "usd": total(parts)}
+        for ((campaign, team), week), parts in sums.items()
+    ]
+    return sorted(rows, key=lambda row: (row["week"], row["campaign"], row["team"]))
+
+
+def _teams(cells: dict[tuple[Bearer, str, str], Decimal]) -> list[Row]:
+    whole = _sum(cells)
+    out = []
+    for team in sorted({bearer[1] for bearer, _, _ in cells}):
+        mine = {bearer for bearer, _, _ in cells if bearer[1] == team}
+        usd = total([_sum(cells, bearer) for bearer in sorted(mine)])
+        count = sum(1 for campaign, _ in mine if campaign)
+        out.append({"team": team, "campaigns": count, "usd": usd, "share_frac": _frac(usd, whole)})
+    return sorted(out, key=lambda row: (row["team"] == "", -row["usd"]))
+
+
+def _lines(sharing: Sharing, cells: dict[tuple[Bearer, str, str], Decimal]) -> list[Row]:
+    whole = _sum(cells)
+    out = []
+    for name in LINES:
+        if any(kind == name for _, kind, _ in cells):
+            usd = _sum(cells, line=name)
+            held = {id(line.share): line.share.gpu_s for line in sharing.lines if line.line == name}
+            gpu = [seconds for seconds in held.values() if seconds is not None]
+            hours = math.fsum(gpu) / 3600 if gpu else NAN
+            row = {"line": name, "label": LINE_WORDS[name], "usd": usd, "gpu_h": hours}
+            out.append({**row, "share_frac": _frac(usd, whole)})
+    return out
+
+
+def _unallocated(sharing: Sharing, cells: dict[tuple[Bearer, str, str], Decimal]) -> list[Row]:
+    """What no campaign bears, by line, how it was matched, and who is known; adds up to the '' campaigns."""
+    whole = _sum(cells)
+    out = []
+    for bearer in sorted({who for who, _, _ in cells if who[0] == ""}):
+        parts: dict[tuple[str, str, str], list[Decimal]] = {}
+        for line in sharing.lines:
+            if (line.campaign, line.team) == bearer:
+                share = line.share
+                owner = f"run {share.run}" if share.run else f"job {share.job}" if share.job else bearer[1]
+                parts.setdefault((LINE_WORDS[line.line], share.how, owner), []).append(line.usd)
+        keys = sorted(parts)
+        amounts = rounded([total(parts[key]) for key in keys], _sum(cells, bearer))
+        for (what, how, owner), usd in zip(keys, amounts, strict=True):
+            row = {"what": what, "how": how, "owner": owner, "usd": usd}
+            out.append({**row, "share_frac": _frac(usd, whole)})
+    return sorted(out, key=lambda row: (-row["usd"], row["what"], row["owner"]))
+
+
+def _moved(sharing: Sharing) -> list[Row]:
+    return _in_cents(sharing.moved, ("usd",))
+
+
+def _in_cents(rows: Sequence[Row], names: Sequence[str]) -> list[Row]:
+    return [{**row, **{name: cents(row[name]) for name in names}} for row in rows]
+
+
+def _lost_table(rows: Sequence[Row]) -> pd.DataFrame:
+    return table(_in_cents(rows, ("usd", "usd_low")), LOST, LOST_NUMBERS)

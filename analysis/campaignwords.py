@@ -1,0 +1,103 @@
+"""Headline figures, the answer and the notices of the question about campaigns."""
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+
+from analysis.common import figure
+from analysis.frames import Row, known, number
+from analysis.result import Figure, Notice
+from analysis.shares import BILL, Shares
+from analysis.spend import synthetic_notice
+from analysis.words import listing, money, percent, plural
+from models.cents import total
+
+NOTHING = (
+    "No charge and no allocation with a price lies in the period: load a bill, or runs with their pools."
+)
+NO_LINEAGE = "a part of the bill names a run but no attempt, so what survived of it is not known"
+
+
+def _own(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row["campaign"]]
+
+
+def _sum(rows: Sequence[Row], name: str) -> float:
+    return float(total([row[name] for row in rows])) if rows else 0.0
+
+
+def figures(rows: Sequence[Row], unallocated: Sequence[Row], lost: Sequence[Row]) -> list[Figure]:
+    """Totals at each boundary, what no campaign bears, failed work and losses. A bill is exact."""
+    mine = _own(rows)
+    computed = [number(row["usd_compute"]) for row in mine]
+    empty = not rows
+    low = float(total([row["usd_low"] for row in lost])) if lost else 0.0
+    bought_nothing = float(total([row["usd"] for row in lost])) if lost else 0.0
+    paid = [
+        ("spend_full", None if empty else _sum(mine, "usd_full"), "full", NOTHING),
+        ("spend_campaign", None if empty else _sum(mine, "usd_campaign"), "campaign", NOTHING),
+        (
+            "spend_compute",
+            None if empty else math.fsum(computed),
+            "compute",
+            NOTHING if empty else NO_LINEAGE,
+        ),
+        ("spend_unallocated", None if empty else _sum(unallocated, "usd"), "full", NOTHING),
+        ("spend_total", None if empty else _sum(rows, "usd_full"), "full", NOTHING),
+    ]
+    out = [figure(name, value, boundary=edge, missing=why) for name, value, edge, why in paid]
+    for state in ("failed", "cancelled", "restarted"):
+        value = None if empty else _sum(rows, f"usd_{state}")
+        out.append(figure(f"spend_{state}", value, boundary="campaign", missing=NOTHING))
+    out.append(
+        figure(
+            "lost_usd",
+            None if empty else bought_nothing,
+            low=low,
+            high=bought_nothing,
+            interval="bounds",
+            boundary="campaign",
+            missing=NOTHING,
+        )
+    )
+    return out
+
+
+def answer(shares: Shares, rows: Sequence[Row], unallocated: Sequence[Row], lost: Sequence[Row]) -> str:
+    """One sentence: the period's total, the dearest campaign, what nobody bears, and what bought nothing."""
+    if not rows:
+        return NOTHING
+    whole = total([row["usd_full"] for row in rows])
+    basis = "the bill" if shares.basis == BILL else "allocations at the chosen price and booked costs"
+    period = "All periods" if shares.period == "all" else shares.period
+    text = f"{period} cost {money(float(whole))} by {basis}"
+    mine = _own(rows)
+    if mine:
+        top = mine[0]
+        part = f", {percent(float(top['usd_full'] / whole))} of it" if whole > 0 else ""
+        text += f"; {top['campaign']} bears most, {money(float(top['usd_full']))}{part} (full boundary)"
+    loose = total([row["usd"] for row in unallocated])
+    if loose:
+        text += f"; no campaign bears {money(float(loose))}"
+    gone = total([row["usd"] for row in lost]) if lost else Decimal(0)
+    if gone > 0:
+        failed = total([row["usd_failed"] + row["usd_cancelled"] for row in rows])
+        text += f". {money(float(gone))} bought nothing"
+        text += f"; failed and cancelled attempts cost {money(float(failed))} in all" if failed > 0 else ""
+    return f"{text}."
+
+
+def notices(shares: Shares, rows: Sequence[Row], synthetic: Sequence[str]) -> list[Notice]:
+    """What the period's basis leaves open, and campaigns that shipped nothing yet."""
+    out = list(synthetic_notice(synthetic))
+    if rows and shares.basis != BILL:
+        words = "No GPU bill covers the period: allocations x price stand in, so nothing is not allocated."
+        out.append(Notice("no_bill", words))
+    open_ones = [row["campaign"] for row in _own(rows) if not row["shipped_checkpoint"]]
+    if open_ones:
+        few = plural("campaign", len(open_ones))
+        words = f"No shipped checkpoint is named for {few} {listing(sorted(set(open_ones)))}."
+        out.append(Notice("nothing_shipped", words))
+    if any(not known(number(row["usd_compute"])) for row in _own(rows)):
+        out.append(Notice("lineage_of_bill_unknown", f"{NO_LINEAGE[0].upper()}{NO_LINEAGE[1:]}."))
+    return out
