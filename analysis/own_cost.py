@@ -373,3 +373,6 @@ def _answer(own: Owning, cost: OwnCost, low: float, high: float) -> str:
         f"{money(own_cost(with_life(own.inputs(), 3)).total)} against "
         f"{money(own_cost(with_life(own.inputs(), 6)).total)}."
     )
+
+
+__all__ = ["OwnParams", "compute"]

@@ -8,7 +8,6 @@ import pandas as pd
 from analysis.common import figure, result
 from analysis.frames import Row, number, records, table
 from analysis.own_cost import LIVES, Owning, breakdown, goodput, notices, owning, published, settings_table
-from analysis.own_inputs import Setting
 from analysis.result import Assumption, Figure, Notice, Result
 from analysis.spend import filters_of
 from analysis.tenure_cases import (
@@ -37,7 +36,7 @@ from analysis.tenure_tables import (
     option_rows,
     tornado_rows,
 )
-from analysis.words import count, digits3, listing, money, percent
+from analysis.words import digits3, listing, money, percent
 from data.errors import UserError
 from data.queries import tenure as queries
 from data.view import View
@@ -356,10 +355,4 @@ def _market(view: View) -> str:
     return f" Rents do not only fall: one-year H100 contracts stood at {listing(told)} (market index)."
 
 
-def settings_note(setting: Setting) -> str:
-    """One line about where a setting comes from, for its control."""
-    if setting.value is None:
-        return setting.note or "Nobody published a value: left out until you give one."
-    ends = "" if setting.low is None else f" Range {count(setting.low)} to {count(number(setting.high))}."
-    day = f", {setting.date}" if setting.date else ""
-    return f"{setting.source}{day}.{ends} {setting.note}".strip()
+__all__ = ["TenureParams", "bought", "compute", "demand_of", "duration"]

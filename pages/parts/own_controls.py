@@ -1,4 +1,4 @@
-"""Controls of Rent or own: every input as a field that shows the published value, its badge and its source."""
+"""Controls of Rent or own: every input as a field with the published value, its badge and its source."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from analysis.frames import records
 from analysis.words import digits3
 from pages.parts.words import md_escape, status_label
 
@@ -79,7 +80,7 @@ PATH = tuple(
 
 def fields(wanted: tuple[Field, ...], settings: pd.DataFrame) -> dict[str, float]:
     """Draw the fields; returns the values that a person gave, in the units of the parameters."""
-    known = settings.set_index("name").to_dict("index")
+    known: dict[str, dict[str, Any]] = {row["name"]: row for row in records(settings)}
     out = {}
     for one in wanted:
         value = number(one, known.get(QUOTED.get(one.name, one.name), {}))

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
+from analysis.frames import records
 from analysis.result import Result
 from analysis.words import money
 from data.errors import UserError
@@ -21,11 +22,11 @@ def price_id(platform: str) -> str:
 
 def breakdown_note(result: Result) -> str:
     """Parts of the owned GPU-hour and the settings a person gave, in one line."""
-    rows = result.tables["breakdown"]
-    parts = [f"{r.label} {money(r.usd_per_gpu_h)}" for r in rows.itertuples() if r.given and r.usd_per_gpu_h]
-    left = [str(r.label) for r in rows.itertuples() if not r.given]
-    settings = result.tables["settings"]
-    mine = [f"{r.name}={r.value:g}" for r in settings.itertuples() if r.status == "user"]
+    rows = records(result.tables["breakdown"])
+    parts = [f"{r['label']} {money(r['usd_per_gpu_h'])}" for r in rows if r["given"] and r["usd_per_gpu_h"]]
+    left = [str(r["label"]) for r in rows if not r["given"]]
+    settings = records(result.tables["settings"])
+    mine = [f"{r['name']}={r['value']:g}" for r in settings if r["status"] == "user"]
     tail = f"; not in it: {', '.join(left)}" if left else ""
     return f"{', '.join(parts)}{tail}. Given: {', '.join(mine) or 'nothing'}."
 
