@@ -52,6 +52,7 @@ class Charge:
     description: str | None
     category: str | None
     invoice: str | None
+    commitment: str | None
     platform: str | None
     gpu: str | None
     run: str | None
@@ -196,7 +197,8 @@ class _Maker:
                 "provider", "service", "resource_id", "resource_name", "account", "description", "category",
                 "invoice", "run", "campaign",
             )},
-            platform=self._platform(row), gpu=_model(row), team=tags.get("team"), job=tags.get("job"),
+            platform=self._platform(row), commitment=text(row["commitment_id"]),
+            gpu=_model(row), team=tags.get("team"), job=tags.get("job"),
             host=tags.get("host"), tagged=_by_tag(row, tags), gpu_s=_bought(row, unused),
             currency=(text(row["currency"]) or USD).upper(), own=own, own_billed=billed, effective=own,
             billed=billed, from_billed=flat, upload_id=str(row["upload_id"]),

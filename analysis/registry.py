@@ -17,6 +17,7 @@ from analysis import (
     own_cost,
     platforms,
     pricebook,
+    reconciliation,
     reprice,
     rollouts,
     tenure,
@@ -68,6 +69,9 @@ QUESTIONS: dict[str, Question] = {
     "energy": Question(energy.EnergyParams, energy.compute, "How much energy, and from which evidence?"),
     "own_cost": Question(own_cost.OwnParams, own_cost.compute, "What does an owned GPU-hour cost?"),
     "tenure": Question(tenure.TenureParams, tenure.compute, "Rent, reserve or own?"),
+    "reconciliation": Question(
+        reconciliation.ReconciliationParams, reconciliation.compute, "What explains the invoice?"
+    ),
     "learning": Question(learning.LearningParams, learning.compute, "Score against what was spent"),
 }
 

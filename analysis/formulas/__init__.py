@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
-from analysis.formulas import campaigns, core, energy, prices, tenure, waste
+from analysis.formulas import bill, campaigns, core, energy, prices, tenure, waste
 from analysis.formulas.formula import Formula
 
 FORMULAS_VERSION = "1"
 
 _ALL: tuple[Formula, ...] = (
     *core.METRICS,
+    *bill.METRICS,
     *campaigns.METRICS,
     *energy.METRICS,
     *tenure.METRICS,

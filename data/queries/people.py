@@ -9,6 +9,9 @@ select distinct name from (
     union all select team from campaigns
     union all select user_name from scheduler_jobs
     union all select cluster from scheduler_jobs
+    union all select resource_id from costs
+    union all select resource_name from costs
+     where resource_name not in (select pool from allocations where pool is not null)
 ) where name is not null and length(name) > 1 order by name
 """
 

@@ -1,0 +1,72 @@
+"""Metrics of a bill and of what it is matched to."""
+
+from analysis.formulas.formula import Formula
+
+METRICS = (
+    Formula(
+        "bill_explained",
+        "Explained share of the invoice",
+        "1 - sum of absolute effective cost of what is matched to nobody / effective cost of the period",
+        "frac",
+        "bill",
+        "exact",
+    ),
+    Formula(
+        "bill_effective",
+        "Effective cost",
+        "sum of EffectiveCost (amortised) of the invoice's lines; billed cost where a provider states no "
+        "effective one; a charge over several months by seconds",
+        "usd",
+        "bill",
+        "exact, to the cent",
+    ),
+    Formula(
+        "bill_billed",
+        "Invoice",
+        "sum of BilledCost of the invoice's lines; never added to the effective cost",
+        "usd",
+        "bill",
+        "exact, to the cent",
+    ),
+    Formula(
+        "bill_matched",
+        "Matched",
+        "sum over lines of effective cost x GPU-seconds held by known runs and jobs / max(bought, held); "
+        "whole lines that a tag or a person books",
+        "usd",
+        "bill",
+        "exact, to the cent",
+    ),
+    Formula(
+        "bill_unmatched",
+        "Not matched",
+        "effective cost - matched",
+        "usd",
+        "bill",
+        "exact, to the cent",
+    ),
+    Formula(
+        "bill_unused",
+        "Unused commitments",
+        "sum of effective cost of unmatched lines with status Unused (commitment or capacity reservation)",
+        "usd",
+        "bill",
+        "exact, to the cent",
+    ),
+    Formula(
+        "bill_over_matched",
+        "Over-matched lines",
+        "lines of a named machine of which more GPU-seconds were held than bought, by more than 1 %",
+        "lines",
+        "bill",
+        "exact",
+    ),
+    Formula(
+        "held_not_billed",
+        "Held, not on the bill",
+        "sum over runs and jobs of GPU-hours held in the period - GPU-hours that a charge paid",
+        "gpu_h",
+        "bill",
+        "exact",
+    ),
+)

@@ -1,0 +1,128 @@
+"""What of an invoice the runs and jobs explain, to the cent, and the rest line by line."""
+
+from decimal import Decimal
+from typing import ClassVar
+
+from analysis.bill import Bill, load_bill
+from analysis.common import figure, result
+from analysis.matching import Matched, match
+from analysis.moneyparams import ALL, MoneyParams
+from analysis.reconciled import Sums, add_lines, read_lines, tables
+from analysis.result import Figure, Notice, Result
+from analysis.words import plural
+from data.queries.known import has_uploads
+from data.view import View
+from models.cents import cents
+
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+    "November", "December",
+)  # fmt: skip
+
+
+class ReconciliationParams(MoneyParams):
+    """No parameters of its own."""
+
+    question: ClassVar[str] = "reconciliation"
+
+
+def compute(view: View, params: ReconciliationParams) -> Result:
+    """Tables: `lines`, `unmatched`, `by_how`, `by_run`, `by_day`, `by_service`, `totals`, `other_side`,
+    `foreign`. Dollars are cents that add up; `effective_usd_exact` is the amount as the file writes it.
+    """
+    bill = load_bill(view, params)
+    matched = match(view, bill)
+    lines = read_lines(bill, matched)
+    sums = add_lines(lines)
+    notices = [*bill.notices, *matched.notices]
+    if params.runs or params.platforms:
+        words = "A bill is shown whole: the chosen runs and platforms do not narrow it."
+        notices.append(Notice("bill_is_whole", words))
+    if not bill.charges:
+        notices.append(_no_bill(view, bill))
+    return result(
+        "reconciliation", view, params, _answer(bill, sums) if bill.charges else notices[-1].text,
+        headline=_figures(bill, matched, sums) if bill.charges else (),
+        tables=tables(bill, matched, lines, sums), assumptions=bill.assumptions, notices=notices,
+    )  # fmt: skip
+
+
+def period_words(bill: Bill) -> str:
+    """'March 2026', or the days that all invoices cover."""
+    if bill.period != ALL:
+        return f"{MONTHS[bill.start.month - 1]} {bill.start.year}"
+    return f"{bill.start:%Y-%m-%d} to {bill.end:%Y-%m-%d}"
+
+
+def usd(amount: Decimal) -> str:
+    """Dollars to the cent: $1,234.50, -$5.00."""
+    value = cents(amount)
+    return f"{'-' if value < 0 else ''}${abs(value):,.2f}"
+
+
+def percent_words(frac: Decimal) -> str:
+    """A share as percent with one decimal; never 100 % or 0 % unless it is exactly that."""
+    if frac in (0, 1):
+        return f"{int(frac * 100)} %"
+    shown = round(100 * frac, 1)
+    return f"{min(Decimal('99.9'), max(Decimal('0.1'), shown))} %"
+
+
+def _answer(bill: Bill, sums: Sums) -> str:
+    when = (
+        f"the {period_words(bill)} invoice" if bill.period != ALL else f"all invoices, {period_words(bill)}"
+    )
+    lines = f"{sums.open_lines:,} {plural('line', sums.open_lines)}"
+    if sums.explained is None:
+        head = (
+            f"{when[:1].upper()}{when[1:]} comes to {usd(sums.effective)}, so no share of it is explained: "
+            f"{usd(sums.matched)} is matched, {usd(sums.unmatched)} is not, in {lines}."
+        )
+    elif sums.negative_open:
+        head = (
+            f"Explains {percent_words(sums.explained)} of {when}: {usd(sums.matched)} is matched against "
+            f"{usd(sums.effective)}; {usd(sums.unmatched)} net is not, in {lines} (credits among them, each "
+            "counted as an amount)."
+        )
+    else:
+        rest = f"{usd(sums.unmatched)} is not matched, in {lines}" if sums.open_lines else "no line is left"
+        share = f"{usd(sums.matched)} of {usd(sums.effective)}"
+        head = f"Explains {percent_words(sums.explained)} of {when}: {share}; {rest}."
+    more = [head]
+    if sums.unused:
+        more.append(f"{usd(sums.unused)} of the rest is commitments that nobody used.")
+    if bill.invoice_usd is None:
+        more.append("No line states a billed cost.")
+    elif cents(bill.invoice_usd) != sums.effective:
+        gap = cents(bill.invoice_usd) - sums.effective
+        than = f"{usd(abs(gap))} {'more' if gap > 0 else 'less'}"
+        more.append(
+            f"These are effective (amortised) costs; the invoice asks for {usd(bill.invoice_usd)}, {than}."
+        )
+    return " ".join(more)
+
+
+def _no_bill(view: View, bill: Bill) -> Notice:
+    when = f" for {period_words(bill)}" if bill.period != ALL else ""
+    words = (
+        f"No bill is loaded{when}: load a FOCUS export, a cost export of Azure or a rate card on the "
+        "Telemetry page, and its lines are matched to runs."
+    )
+    return Notice("no_bill" if has_uploads(view) else "empty_home", words)
+
+
+def _figures(bill: Bill, matched: Matched, sums: Sums) -> list[Figure]:
+    held = sum(held - paid for _, held, paid in matched.unpaid) / 3600
+    missing = "the lines add up to nothing, so no share of them is explained"
+    frac = None if sums.explained is None else float(sums.explained)
+    billed = None if bill.invoice_usd is None else float(cents(bill.invoice_usd))
+    return [
+        figure("bill_explained", frac, n=len(bill.charges), missing=missing),
+        figure("bill_effective", float(sums.effective), n=len(bill.charges)),
+        figure("bill_billed", billed, missing="no line states a billed cost"),
+        figure("bill_matched", float(sums.matched)),
+        figure("bill_unmatched", float(sums.unmatched), n=sums.open_lines),
+        figure("bill_unused", float(sums.unused)),
+        figure("bill_over_matched", float(len(matched.over)), n=len(bill.charges)),
+        figure("held_not_billed", held),
+    ]
