@@ -1,15 +1,9 @@
-"""Prices by the token of hosted training services: data/catalog/token_prices.csv."""
+"""Prices by the token of hosted training services: the service prices of single models."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
-from data import catalogue_types as t
-from data.catalogue_rows import Line, check_evidence, read_rows, unique
-
-TOKEN_KINDS = ("prefill", "cached_prefill", "sample", "train")
-UNIT = "USD per million tokens"
-STANDARD = "standard"
+from data.catalogue_services import STANDARD, TOKEN_KINDS, ServicePrice
 
 
 @dataclass(frozen=True)
@@ -48,27 +42,26 @@ class TokenRates:
         return tuple(p for p in (self.prefill, self.cached, self.sample, self.train) if p is not None)
 
 
-def load_token_prices(folder: Path) -> tuple[TokenPrice, ...]:
-    """All rows in file order; raises CatalogueError naming file and line."""
-    ids: dict[tuple[str, ...], str] = {}
-    seen: dict[tuple[str, ...], str] = {}
-
-    def check(line: Line, row: TokenPrice) -> None:
-        for column in ("price_id", "service", "model", "llm", "context"):
-            line.need(column)
-        check_evidence(line, value="value", allowed=t.FACT_STATUSES, date="as_of")
-        unique(ids, (row.price_id,), line, "price id")
-        unique(seen, (row.service, row.llm, row.kind, row.context, row.as_of), line, "the price of")
-        if row.kind not in TOKEN_KINDS:
-            raise line.refuse(f"kind {row.kind!r} is unknown", f"Use one of {', '.join(TOKEN_KINDS)}.")
-        if row.unit != UNIT:
-            raise line.refuse(f"unit {row.unit!r} is unknown", f"Convert it to {UNIT}.")
-        if row.value <= 0:
-            raise line.refuse(
-                f"a price of {row.value:g} is not a price", "Remove the row when it is unknown."
-            )
-
-    return tuple(read_rows(folder / "token_prices.csv", TokenPrice, check))
+def token_prices(rows: Iterable[ServicePrice]) -> tuple[TokenPrice, ...]:
+    """The prices by the token of single models, in file order; those of plain inference are no training."""
+    return tuple(
+        TokenPrice(
+            price_id=row.price_id,
+            service=row.service,
+            model=row.model,
+            llm=row.llm,
+            kind=row.kind,
+            context=row.context,
+            value=row.value,
+            unit=row.unit,
+            as_of=row.as_of,
+            status=row.status,
+            source=row.source,
+            note=row.note,
+        )
+        for row in rows
+        if row.kind in TOKEN_KINDS and row.llm and row.value is not None and "inference" not in row.methods
+    )
 
 
 def token_rates(prices: Iterable[TokenPrice], service: str, llm: str) -> TokenRates | None:
