@@ -10,7 +10,8 @@ from typing import TypeVar
 from data import catalogue_load as load
 from data import catalogue_types as t
 from data.catalogue_prices import PriceLookups
-from data.catalogue_tokens import TokenPrice, TokenRates, load_token_prices, token_rates
+from data.catalogue_services import ServicePrice, load_service_prices
+from data.catalogue_tokens import TokenPrice, TokenRates, token_prices, token_rates
 from data.money.currency import Rate
 
 FOLDER = Path(__file__).parent / "catalog"
@@ -35,6 +36,7 @@ class Catalogue(PriceLookups):
     _claims: tuple[t.Claim, ...]
     _tco: dict[str, t.TcoDefault]
     _rl_runs: tuple[t.RlRun, ...]
+    _services: tuple[ServicePrice, ...]
     _token_prices: tuple[TokenPrice, ...]
     _versions: dict[str, tuple[t.Price, ...]] = field(default_factory=dict)
     _rates: tuple[Rate, ...] = ()
@@ -81,6 +83,10 @@ class Catalogue(PriceLookups):
         if not why or why == "not published":
             return "not published"
         return why if why.startswith("not ") else f"not published: {why}"
+
+    def service_prices(self) -> tuple[ServicePrice, ...]:
+        """Prices and billing rules of hosted training services, all of them."""
+        return self._services
 
     def token_prices(self) -> tuple[TokenPrice, ...]:
         """Prices by the token of hosted training services."""
@@ -146,6 +152,7 @@ def load_catalogue(folder: Path | None = None) -> Catalogue:
 def _load(folder: Path) -> Catalogue:
     platforms = load.platforms(folder)
     prices = load.prices(folder, platforms)
+    services = load_service_prices(folder, platforms)
     return Catalogue(
         version=_version(folder),
         price_book_date=max((p.as_of for p in prices.values() if p.value is not None), default=""),
@@ -157,7 +164,8 @@ def _load(folder: Path) -> Catalogue:
         _claims=load.claims(folder, platforms),
         _tco=load.tco(folder),
         _rl_runs=load.rl_runs(folder, platforms),
-        _token_prices=load_token_prices(folder),
+        _services=services,
+        _token_prices=token_prices(services),
     )
 
 

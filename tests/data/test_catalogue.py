@@ -303,7 +303,7 @@ def test_token_prices_have_ids_sources_and_dates(book: Catalogue) -> None:
     prices = book.token_prices()
     assert len({p.price_id for p in prices}) == len(prices) > 100
     assert all(p.source and p.as_of and p.value > 0 for p in prices)
-    assert {p.status for p in prices} == {"vendor_spec", "derived"}
+    assert {p.status for p in prices} == {"vendor_spec", "derived", "analyst"}
 
 
 def test_the_newest_whole_list_is_used_and_never_another_model(book: Catalogue) -> None:
@@ -334,12 +334,12 @@ def test_models_that_only_have_a_token_price_can_be_named(book: Catalogue) -> No
     [
         (",prefill,standard,1.87,", ",prefill,standard,0,", "price"),
         (",prefill,standard,1.87,", ",bogus,standard,1.87,", "kind"),
-        ("USD per million tokens,2026-07-17,vendor_spec", "EUR,2026-07-17,vendor_spec", "unit"),
+        (",USD per million tokens,", ",EUR,", "unit"),
     ],
 )
 def test_a_bad_token_price_is_refused(tmp_path, old: str, new: str, word: str) -> None:
     folder = _fresh(FOLDER, tmp_path / "copy")
-    path = folder / "token_prices.csv"
+    path = folder / "service_prices.csv"
     path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
     with pytest.raises(CatalogueError, match=word):
         load_catalogue(folder)
