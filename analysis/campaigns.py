@@ -164,7 +164,7 @@ def _campaigns(
         row["shipped_checkpoint"] = text(about.get(bearer[0], {}).get("shipped_checkpoint"))
         row |= {f"usd_{name}": _sum(cells, bearer, name) for name in LINES}
         row["usd_campaign"] = total([row[f"usd_{name}"] for name in POOLS])
-        row["usd_compute"] = _compute(lines, kept)
+        row["usd_compute"] = round(_compute(lines, kept), 2)
         row["usd_shared_in"] = cents(total([line.usd for line in lines if line.rule]))
         row["runs"] = len({line.share.run for line in lines if line.share.run and not line.rule})
         row |= _states(lines, attempts)
