@@ -14,6 +14,7 @@ from analysis import (
     generations,
     learning,
     ledger,
+    month,
     own_cost,
     platforms,
     pricebook,
@@ -69,6 +70,7 @@ QUESTIONS: dict[str, Question] = {
     "energy": Question(energy.EnergyParams, energy.compute, "How much energy, and from which evidence?"),
     "own_cost": Question(own_cost.OwnParams, own_cost.compute, "What does an owned GPU-hour cost?"),
     "tenure": Question(tenure.TenureParams, tenure.compute, "Rent, reserve or own?"),
+    "month": Question(month.MonthParams, month.compute, "What was billed, explained and productive?"),
     "reconciliation": Question(
         reconciliation.ReconciliationParams, reconciliation.compute, "What explains the invoice?"
     ),

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from analysis.formulas import bill, campaigns, core, energy, prices, tenure, waste
+from analysis.formulas import bill, campaigns, core, energy, month, prices, tenure, waste
 from analysis.formulas.formula import Formula
 
 FORMULAS_VERSION = "1"
@@ -14,6 +14,7 @@ _ALL: tuple[Formula, ...] = (
     *energy.METRICS,
     *tenure.METRICS,
     *waste.METRICS,
+    *month.METRICS,
     *prices.METRICS,
 )
 
