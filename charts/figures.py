@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 from analysis.result import Result
 from charts import (
     bottleneck,
+    campaigns,
     energy,
     gain,
     generations,
@@ -14,6 +15,7 @@ from charts import (
     ledger,
     own_cost,
     platforms,
+    pricebook,
     rollouts,
     sandbox,
     tenure,
@@ -35,6 +37,8 @@ def _ratios(result: Result, mode: Mode) -> go.Figure:
 
 PUBLISHED_RATE = "tokens_per_s_per_gpu"
 FIGURES: dict[str, list[tuple[str, str, Draw]]] = {
+    "pricebook": [("history", "Prices over time", pricebook.history)],
+    "reprice": [("change_by_run", "Spend as stored and re-priced", pricebook.change_by_run)],
     "ledger": [
         ("score_by_usd", "Score against cumulative dollars", ledger.score_by_usd),
         ("spend_by_phase", "Spend of each run by phase", ledger.spend_by_phase),
@@ -60,6 +64,11 @@ FIGURES: dict[str, list[tuple[str, str, Draw]]] = {
     "generations": [
         ("dots", "Published runs by platform generation, yours laid over", _dots),
         ("ratios", "Newer over older platform", _ratios),
+    ],
+    "campaigns": [
+        ("spend_by_week", "Spend by week and campaign", campaigns.spend_by_week),
+        ("spend_by_team", "Spend by week and team", campaigns.spend_by_team),
+        ("lost_by_cause", "Dollars that bought nothing, by cause", campaigns.lost_by_cause),
     ],
     "energy": [("energy_by_run", "Energy of each run, and its spend", energy.energy_by_run)],
     "platforms": [("bars", "Platforms side by side", platforms.bars)],
