@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 
+import pandas as pd
+
 from analysis.bill import span_of, stamp
-from analysis.frames import Row, known, number, records, text
+from analysis.frames import Row, number, records, text
 from data.money.machines import gpu_model
 from data.queries import bills as queries
 from data.slurm_fields import nodes_of
@@ -157,7 +159,7 @@ def _placements(
 
 def _fits(said: object, own: object) -> bool:
     """Whether what a GPU row says is what the allocation is, or the row does not say."""
-    return said is None or said == own or (isinstance(said, float) and not known(said))
+    return bool(pd.isna(said)) or said == own  # type: ignore[call-overload]
 
 
 def _share(row: Row, clock: Span, timed: Sequence[tuple[Row, Span]], pool: str | None) -> float:

@@ -20,7 +20,7 @@ NONE = "none"
 WHY = {
     "unused": "a commitment or reservation that nobody used: paid idle",
     "idle": "more GPU-hours than the holders held: paid, not allocated",
-    "nobody": "no run or job held GPUs of this kind then",
+    "nobody": "no run or job is known to have held it: not allocated, or its holder is not loaded",
     "short": "more GPUs of this kind were held than the lines bought: whose they are is open",
     "loose": "only runs that may be jobs of the scheduler held GPUs of this kind then",
     "no_gpu": "no GPU charge: no tag names who it is for",

@@ -50,6 +50,7 @@ BRIDGE = {
 FOREIGN = ["line", "from_day", "to_day", "provider", "service", "resource", "kind", "currency", "own_cost"]
 DAY_NUMBERS = ["matched_usd", "unmatched_usd", "effective_usd"]
 _LEAST_GPU_H = 1 / 3600
+UNHELD = (WHY["idle"], WHY["nobody"])
 Bearer = tuple[str | None, str | None, str | None, str | None]
 """Run, job (where no run is known), campaign, team."""
 K = TypeVar("K", bound=Hashable)
@@ -71,7 +72,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Sums:
-    """Totals in cents. `explained` is exact: 1 less the unmatched amounts, credits counted as amounts."""
+    """Totals in cents; `unused` and `unheld` are parts of `unmatched`.
+
+    `explained` is exact: 1 less the unmatched amounts, credits counted as amounts.
+    """
 
     effective: Decimal
     matched: Decimal
@@ -80,6 +84,7 @@ class Sums:
     open_lines: int
     negative_open: bool
     unused: Decimal
+    unheld: Decimal
 
 
 def read_lines(bill: Bill, matched: Matched) -> list[Line]:
@@ -122,6 +127,7 @@ def add_lines(lines: Sequence[Line]) -> Sums:
         effective, matched, effective - matched, max(Decimal(0), 1 - gross / exact) if exact > 0 else None,
         len(open_lines), any(line.unmatched < 0 for line in open_lines),
         cents(total([line.unmatched for line in lines if line.charge.unused])),
+        cents(total([line.unmatched for line in lines if line.why in UNHELD])),
     )  # fmt: skip
 
 

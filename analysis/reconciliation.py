@@ -89,8 +89,10 @@ def _answer(bill: Bill, sums: Sums) -> str:
         share = f"{usd(sums.matched)} of {usd(sums.effective)}"
         head = f"Explains {percent_words(sums.explained)} of {when}: {share}; {rest}."
     more = [head]
-    if sums.unused:
-        more.append(f"{usd(sums.unused)} of the rest is commitments that nobody used.")
+    known = [f"{usd(sums.unused)} commitments that nobody used"] if sums.unused else []
+    known += [f"{usd(sums.unheld)} GPU time that no run or job held"] if sums.unheld else []
+    if known:
+        more.append(f"In it: {' and '.join(known)}.")
     if bill.invoice_usd is None:
         more.append("No line states a billed cost.")
     elif cents(bill.invoice_usd) != sums.effective:
