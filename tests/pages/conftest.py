@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from data import store as stores
 from data.store import Store, get_store
 
 ROUTER = Path(__file__).resolve().parents[2] / "pages" / "router.py"
@@ -18,14 +19,32 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     place = tmp_path / "home"
     monkeypatch.setenv("IPD_HOME", str(place))
     yield place
-    get_store(place).close()
+    opened = stores._open_stores.get(place.resolve())
+    if opened is not None:
+        opened.close()
 
 
 @pytest.fixture
 def loaded(example_home: Path, home: Path) -> Store:
-    """The open store of a home that holds the bundled example."""
+    """The open store of a home of the test's own that holds the bundled example."""
     shutil.copytree(example_home, home)
     return get_store(home)
+
+
+@pytest.fixture(scope="session")
+def read_only_home(example_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A home with the bundled example for all tests of pages that write nothing."""
+    place = tmp_path_factory.mktemp("read-only") / "home"
+    shutil.copytree(example_home, place)
+    yield place
+    get_store(place).close()
+
+
+@pytest.fixture
+def example(read_only_home: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """The open store of the home that tests share: answers are computed once. Only for reading."""
+    monkeypatch.setenv("IPD_HOME", str(read_only_home))
+    return get_store(read_only_home)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ def control(at: AppTest, key: str) -> Any:
 
 
 @pytest.mark.parametrize("page", ["overview.py", "rollouts.py", "utilisation.py", "generations.py"])
-def test_an_empty_boundary_is_named_and_the_default_shown(app: App, loaded: Store, page: str) -> None:
+def test_an_empty_boundary_is_named_and_the_default_shown(app: App, example: Store, page: str) -> None:
     at = app(boundary="")
     at.switch_page(page).run()
     assert not at.exception
@@ -52,7 +52,7 @@ PAGE_CONTROLS = [
 
 @pytest.mark.parametrize(("page", "param", "asked"), PAGE_CONTROLS)
 def test_a_repeated_choice_of_a_page_ends_as_one(
-    app: App, loaded: Store, page: str, param: str, asked: list[str]
+    app: App, example: Store, page: str, param: str, asked: list[str]
 ) -> None:
     plain = app(**{param: asked[-1]}).switch_page(page).run()
     at = app(**{param: asked}).switch_page(page).run()
@@ -62,7 +62,7 @@ def test_a_repeated_choice_of_a_page_ends_as_one(
     assert at.query_params.get(param) == plain.query_params.get(param)
 
 
-def test_repeated_and_unknown_runs_leave_the_ones_that_exist(app: App, loaded: Store) -> None:
+def test_repeated_and_unknown_runs_leave_the_ones_that_exist(app: App, example: Store) -> None:
     at = app(runs=["h100-sync", "nobody", "h100-sync", ""])
     assert not at.exception
     assert "'nobody'" in said(at) and "'h100-sync' only" in said(at)

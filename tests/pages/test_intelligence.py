@@ -19,7 +19,7 @@ def specs(at: AppTest) -> list[dict]:
     return [json.loads(c.proto.spec) for c in at.get("plotly_chart")]
 
 
-def test_verdicts_come_in_words_before_the_forest(app: App, loaded: Store) -> None:
+def test_verdicts_come_in_words_before_the_forest(app: App, example: Store) -> None:
     at = opened(app)
     assert not at.exception
     verdicts = [
@@ -33,7 +33,7 @@ def test_verdicts_come_in_words_before_the_forest(app: App, loaded: Store) -> No
 
 
 @pytest.mark.parametrize(("x", "unit"), [("gpu_hours", "GPU-h"), ("tokens", "tokens"), ("usd", "USD")])
-def test_the_axis_can_be_chosen(app: App, loaded: Store, x: str, unit: str) -> None:
+def test_the_axis_can_be_chosen(app: App, example: Store, x: str, unit: str) -> None:
     at = opened(app)
     at.get_by_key("in_x").set_value(x).run()
     assert not at.exception
@@ -41,7 +41,7 @@ def test_the_axis_can_be_chosen(app: App, loaded: Store, x: str, unit: str) -> N
     assert unit in curve["layout"]["xaxis"]["title"]["text"]
 
 
-def test_runs_are_grouped_by_platform_generation(app: App, loaded: Store) -> None:
+def test_runs_are_grouped_by_platform_generation(app: App, example: Store) -> None:
     at = opened(app)
     tables = [d.value for d in at.dataframe]
     grouped = next(t for t in tables if "generation" in t.columns and "runs" in t.columns)
@@ -49,7 +49,7 @@ def test_runs_are_grouped_by_platform_generation(app: App, loaded: Store) -> Non
     assert grouped["runs"].sum() == 3
 
 
-def test_another_baseline_changes_the_comparison(app: App, loaded: Store) -> None:
+def test_another_baseline_changes_the_comparison(app: App, example: Store) -> None:
     at = opened(app)
     at.selectbox(key="in_before").set_value("first_logged").run()
     assert not at.exception
@@ -57,7 +57,7 @@ def test_another_baseline_changes_the_comparison(app: App, loaded: Store) -> Non
     assert set(gains["before_label"]) == {"first logged"}
 
 
-def test_the_address_restores_the_controls_and_a_bad_one_is_named(app: App, loaded: Store) -> None:
+def test_the_address_restores_the_controls_and_a_bad_one_is_named(app: App, example: Store) -> None:
     at = opened(app, in_benchmark="MATH-500", in_x="GPU-hours", in_after="Tomorrow")
     assert not at.exception
     assert at.selectbox(key="in_benchmark").value == "math-500"

@@ -36,7 +36,7 @@ def test_an_empty_home_says_why_and_offers_the_example(app: App) -> None:
     assert not at.get("plotly_chart")
 
 
-def test_answer_figures_ledger_and_charts_of_the_example(app: App, loaded: Store) -> None:
+def test_answer_figures_ledger_and_charts_of_the_example(app: App, example: Store) -> None:
     at = app()
     assert not at.exception
     assert any("math-example cost \\$" in m.value.replace("\\-", "-") for m in at.markdown)
@@ -65,39 +65,39 @@ def test_the_runs_of_the_example_have_the_names_that_its_line_is_about() -> None
     assert {run.run for run in plan.RUNS} == example.EXAMPLE_RUNS
 
 
-def test_phase_bars_add_up_to_the_spend_in_the_ledger(app: App, loaded: Store) -> None:
+def test_phase_bars_add_up_to_the_spend_in_the_ledger(app: App, example: Store) -> None:
     at = app()
     ledger = ledger_of(at)
     for row in ledger.itertuples():
         assert sum(row.phase_bar) == pytest.approx(row.usd, rel=1e-6)
 
 
-def test_a_filter_in_the_address_keeps_matching_rows(app: App, loaded: Store) -> None:
+def test_a_filter_in_the_address_keeps_matching_rows(app: App, example: Store) -> None:
     at = app(ov_filter="GB200-sync")
     assert not at.exception and not at.warning
     assert list(ledger_of(at)["run"]) == ["gb200-sync"]
 
 
-def test_a_filter_that_matches_nothing_is_said(app: App, loaded: Store) -> None:
+def test_a_filter_that_matches_nothing_is_said(app: App, example: Store) -> None:
     at = app(ov_filter="zebra")
     assert not at.exception
     assert any("No run matches" in i.value for i in at.info)
 
 
-def test_chosen_columns_come_from_the_address_and_bad_ones_are_named(app: App, loaded: Store) -> None:
+def test_chosen_columns_come_from_the_address_and_bad_ones_are_named(app: App, example: Store) -> None:
     at = app(ov_columns=["Spend (USD)", "no_such"])
     assert not at.exception
     assert list(ledger_of(at).columns) == ["run", "usd"]
     assert any("no\\_such" in w.value for w in at.warning)
 
 
-def test_one_run_from_the_sidebar_is_the_only_one_everywhere(app: App, loaded: Store) -> None:
+def test_one_run_from_the_sidebar_is_the_only_one_everywhere(app: App, example: Store) -> None:
     at = app(runs=["gb200-sync"])
     assert list(ledger_of(at)["run"]) == ["gb200-sync"]
     assert {t["legendgroup"] for t in specs(at)[0]["data"]} == {"gb200-sync"}
 
 
-def test_how_it_was_computed_names_prices_with_badges(app: App, loaded: Store) -> None:
+def test_how_it_was_computed_names_prices_with_badges(app: App, example: Store) -> None:
     text = text_of(app())
     assert "USD per GPU-hour" in text and "-badge[" in text
     assert "Price book" in text and "Formulas" in text
@@ -150,7 +150,7 @@ def test_selected_runs_stand_side_by_side_as_text() -> None:
     assert table.loc["Goodput (%)", "a\\*b"] == "50"
 
 
-def test_every_column_of_the_example_can_be_compared(app: App, loaded: Store) -> None:
+def test_every_column_of_the_example_can_be_compared(app: App, example: Store) -> None:
     at = app()
     ledger = ledger_of(at)
     table = side_by_side(ledger, list(ledger["run"][:2]))

@@ -19,7 +19,7 @@ def opened(app: App, **query: str | list[str]) -> AppTest:
     return app(**query).switch_page("rollouts.py").run()
 
 
-def test_the_bottleneck_is_said_and_drawn(app: App, loaded: Store) -> None:
+def test_the_bottleneck_is_said_and_drawn(app: App, example: Store) -> None:
     at = opened(app)
     assert not at.exception
     assert any("of the step" in m.value and "instead of" in m.value for m in at.markdown)
@@ -29,7 +29,7 @@ def test_the_bottleneck_is_said_and_drawn(app: App, loaded: Store) -> None:
     assert hatched == {"Unattributed"}
 
 
-def test_a_step_in_dollars_is_one_click_away(app: App, loaded: Store) -> None:
+def test_a_step_in_dollars_is_one_click_away(app: App, example: Store) -> None:
     at = opened(app)
     at.get_by_key("ro_unit").set_value("dollars").run()
     assert not at.exception
@@ -37,13 +37,13 @@ def test_a_step_in_dollars_is_one_click_away(app: App, loaded: Store) -> None:
     assert "USD" in stack["layout"]["yaxis"]["title"]["text"]
 
 
-def test_lengths_throughput_and_unit_costs_are_drawn(app: App, loaded: Store) -> None:
+def test_lengths_throughput_and_unit_costs_are_drawn(app: App, example: Store) -> None:
     titles = " ".join(specs(opened(app)))
     for words in ("if one phase were free", "per second", "length by step", "length limit", "Unit costs"):
         assert words in titles
 
 
-def test_no_chart_holds_too_many_points(app: App, loaded: Store) -> None:
+def test_no_chart_holds_too_many_points(app: App, example: Store) -> None:
     for spec in specs(opened(app)).values():
         assert sum(len(t.get("customdata", [])) for t in spec["data"]) <= 4_500
 

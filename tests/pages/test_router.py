@@ -26,7 +26,7 @@ def test_an_empty_home_shows_the_frame_and_offers_the_example(app: App) -> None:
     assert not at.warning
 
 
-def test_no_parameter_means_all_runs_and_the_defaults(app: App, loaded: Store) -> None:
+def test_no_parameter_means_all_runs_and_the_defaults(app: App, example: Store) -> None:
     at = app()
     assert not at.exception
     assert at.multiselect(key="runs").options == ["gb200-async", "gb200-sync", "h100-sync"]
@@ -36,7 +36,7 @@ def test_no_parameter_means_all_runs_and_the_defaults(app: App, loaded: Store) -
     assert (common.price, common.boundary) == ("reserved_3y.neocloud", "campaign")
 
 
-def test_an_address_restores_every_shared_control(app: App, loaded: Store) -> None:
+def test_an_address_restores_every_shared_control(app: App, example: Store) -> None:
     at = app(
         runs=["h100-sync", "gb200-async"],
         price="on_demand.neocloud",
@@ -64,14 +64,14 @@ def test_an_address_restores_every_shared_control(app: App, loaded: Store) -> No
     ],
 )
 def test_a_bad_value_is_named_and_the_page_still_works(
-    app: App, loaded: Store, query: dict[str, str | list[str]], named: str
+    app: App, example: Store, query: dict[str, str | list[str]], named: str
 ) -> None:
     at = app(**query)
     assert not at.exception
     assert named in _warnings(at)
 
 
-def test_the_notice_stays_until_its_control_is_used(app: App, loaded: Store) -> None:
+def test_the_notice_stays_until_its_control_is_used(app: App, example: Store) -> None:
     at = app(price="on_demand.moon")
     at.run()
     assert "on_demand.moon" in _warnings(at)
@@ -79,7 +79,7 @@ def test_the_notice_stays_until_its_control_is_used(app: App, loaded: Store) -> 
     assert not at.warning
 
 
-def test_the_notice_can_be_dismissed(app: App, loaded: Store) -> None:
+def test_the_notice_can_be_dismissed(app: App, example: Store) -> None:
     at = app(runs=["gone"])
     at.button(key="dismiss_notices").click().run()
     assert not at.warning
@@ -94,7 +94,7 @@ def test_a_run_that_goes_while_it_is_picked_is_named(app: App, loaded: Store) ->
     assert at.session_state["_page_state"].common.runs == ()
 
 
-def test_shared_controls_survive_a_change_of_page(app: App, loaded: Store) -> None:
+def test_shared_controls_survive_a_change_of_page(app: App, example: Store) -> None:
     at = app(runs=["gb200-sync"], boundary="compute")
     for page in ("telemetry.py", "overview.py"):
         at.switch_page(page).run()
@@ -112,7 +112,7 @@ def test_the_synthetic_example_is_labelled_and_leaves_with_one_click(app: App, l
     assert not any("Synthetic example" in c.value for c in at.sidebar.caption)
 
 
-def test_the_foot_says_cut_off_book_and_version(app: App, loaded: Store) -> None:
+def test_the_foot_says_cut_off_book_and_version(app: App, example: Store) -> None:
     foot = " ".join(c.value for c in app().sidebar.caption)
     assert "Data until 02 Nov 2026" in foot
     assert "Price book 20" in foot

@@ -79,7 +79,7 @@ def test_many_links_come_in_pages(app, store):
     assert len([b for b in at.button if b.key.startswith("revoke_")]) == 20
 
 
-def test_the_dialog_offers_the_file_first(app, loaded):
+def test_the_dialog_offers_the_file_first(app, example):
     at = app()
     at.button(key="share_ledger").click().run()
     assert not at.exception
@@ -106,10 +106,10 @@ def money(result):
     return {v for v in found if isinstance(v, float) and len(repr(v)) > 8}
 
 
-def test_hidden_dollars_leak_from_no_question(loaded):
+def test_hidden_dollars_leak_from_no_question(example):
     checked = 0
     for question in analysis.QUESTIONS:
-        with loaded.view() as view:
+        with example.view() as view:
             result = analysis.run(question, view, {})
         amounts = money(result)
         assert amounts <= set(numbers(freeze([result], "t").payload))
@@ -120,7 +120,7 @@ def test_hidden_dollars_leak_from_no_question(loaded):
     assert checked > 100
 
 
-def test_where_links_reach_people_the_dialog_does_not_warn(app, loaded, monkeypatch):
+def test_where_links_reach_people_the_dialog_does_not_warn(app, example, monkeypatch):
     monkeypatch.setenv("IPD_BASE_URL", "https://ipd.example.org")
     at = app()
     at.button(key="share_ledger").click().run()

@@ -18,7 +18,7 @@ def words(at: AppTest) -> str:
     return " ".join(m.value.replace("\\", "") for m in [*at.markdown, *at.caption])
 
 
-def test_a_measure_is_shown_with_what_it_does_not_prove(app: App, loaded: Store) -> None:
+def test_a_measure_is_shown_with_what_it_does_not_prove(app: App, example: Store) -> None:
     at = opened(app)
     assert not at.exception
     assert "Does not prove" in words(at)
@@ -26,7 +26,7 @@ def test_a_measure_is_shown_with_what_it_does_not_prove(app: App, loaded: Store)
     assert tables == ["ladder", "heat", "timeline"]
 
 
-def test_heat_rows_are_gpus_and_values_are_percent(app: App, loaded: Store) -> None:
+def test_heat_rows_are_gpus_and_values_are_percent(app: App, example: Store) -> None:
     at = opened(app)
     heat = json.loads(at.get("plotly_chart")[1].proto.spec)
     trace = heat["data"][0]
@@ -35,7 +35,7 @@ def test_heat_rows_are_gpus_and_values_are_percent(app: App, loaded: Store) -> N
     assert "UTC" in heat["layout"]["xaxis"]["title"]["text"]
 
 
-def test_a_measure_nobody_recorded_is_said_and_not_replaced(app: App, loaded: Store) -> None:
+def test_a_measure_nobody_recorded_is_said_and_not_replaced(app: App, example: Store) -> None:
     at = opened(app)
     at.selectbox(key="ut_measure").set_value("gfx_activity").run()
     assert not at.exception
@@ -50,14 +50,14 @@ def test_a_measure_nobody_recorded_is_said_and_not_replaced(app: App, loaded: St
     assert "Not known" in figures.split("</div>")[0]
 
 
-def test_the_address_picks_run_and_measure(app: App, loaded: Store) -> None:
+def test_the_address_picks_run_and_measure(app: App, example: Store) -> None:
     at = opened(app, ut_run="gb200-sync", ut_measure="GFX activity (AMD)").run()
     assert not at.exception and not at.warning
     assert at.selectbox(key="ut_run").value == "gb200-sync"
     assert at.selectbox(key="ut_measure").value == "gfx_activity"
 
 
-def test_a_measure_that_does_not_exist_is_named(app: App, loaded: Store) -> None:
+def test_a_measure_that_does_not_exist_is_named(app: App, example: Store) -> None:
     at = opened(app, ut_measure="warp_speed")
     assert any("warp" in w.value for w in at.warning)
     assert at.selectbox(key="ut_measure").value == "gpu_util"
