@@ -8,18 +8,19 @@ from pydantic import field_validator
 
 from analysis.common import result
 from analysis.params import CommonParams
-from analysis.prices import split_price
+from analysis.prices import price_name, source_words, split_price
 from analysis.result import Assumption, Figure, Notice, Result
 from analysis.words import digits3, listing, money
 from data.catalogue import Catalogue
 from data.catalogue_types import (
     RENT_KINDS,
-    RENT_UNITS,
+    RENT_PER,
     STATUS_WORDS,
+    USD,
     Fact,
     Platform,
-    Price,
     PriceChoice,
+    PriceRow,
     price_words,
 )
 from data.errors import UserError
@@ -199,10 +200,9 @@ def _price_row(book: Catalogue, platform: Platform, kind: str, tier: str) -> tup
 
 def _prices(book: Catalogue, chosen: Sequence[Platform]) -> pd.DataFrame:
     names = {p.platform_id: p.name for p in chosen}
-    held = [
-        p for p in book.prices() if p.platform_id in names and p.value is not None and p.unit in RENT_UNITS
-    ]
-    frame = pd.DataFrame([vars(p) for p in held], columns=[f.name for f in fields(Price)])
+    held = [(p, book.usd(p)) for p in book.prices() if p.platform_id in names and p.per in RENT_PER]
+    rows = [{**vars(p), "value": usd, "unit": f"{USD} per {p.per}"} for p, usd in held if usd is not None]
+    frame = pd.DataFrame(rows, columns=[*(f.name for f in fields(PriceRow)), "version"])
     frame.insert(2, "platform", frame["platform_id"].map(names))
     frame["badge"] = frame["status"].map(STATUS_WORDS)
     frame["value"] = frame["value"].astype("float64")
@@ -248,7 +248,8 @@ def tco_table(book: Catalogue) -> pd.DataFrame:
 
 def prices_table(book: Catalogue) -> pd.DataFrame:
     """Every price row of the book, unpublished ones included."""
-    frame = pd.DataFrame([vars(p) for p in book.prices()])
+    columns = [*(f.name for f in fields(PriceRow)), "version"]
+    frame = pd.DataFrame([vars(p) for p in book.prices()], columns=columns)
     return frame.assign(badge=frame["status"].map(STATUS_WORDS))
 
 
@@ -289,11 +290,11 @@ def _price_figure(book: Catalogue, platform: Platform, choice: PriceChoice | Non
 
 def _assumption(platform: Platform, choice: PriceChoice) -> Assumption:
     return Assumption(
-        name=f"rent of {platform.name} ({choice.price_id})",
+        name=f"rent of {platform.name} ({price_name(choice)})",
         value=choice.usd_per_gpu_h,
         unit=choice.unit,
         status=choice.status,
-        source=choice.source,
+        source=source_words(choice),
         date=choice.as_of,
     )
 

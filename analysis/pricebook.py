@@ -16,9 +16,31 @@ from data.money.currency import live_rates, missing_rate
 from data.view import View
 
 LEAD = ["price_id", "platform_id", "platform", "kind", "tier", "badge", "provider", "region", "value", "unit"]
-PRICES = [*LEAD, "currency", "usd", "as_of", "status", "source", "note", "version", "who", "entered_at"]
+PRICES = [
+    *LEAD,
+    "currency",
+    "usd",
+    "as_of",
+    "status",
+    "price_source",
+    "price_note",
+    "version",
+    "user_name",
+    "entered_at",
+]
 VERSIONS = [*PRICES, "state", "day"]
-RATES = ["code", "usd_per_unit", "date", "source", "status", "version", "state", "who", "note", "entered_at"]
+RATES = [
+    "code",
+    "usd_per_unit",
+    "date",
+    "source",
+    "status",
+    "version",
+    "state",
+    "user_name",
+    "note",
+    "entered_at",
+]
 NUMBERS = ["value", "usd", "version"]
 IN_FORCE, PENDING, RETIRED, REPLACED = "in force", "not yet", "retired", "replaced"
 
@@ -60,6 +82,9 @@ def _row(book: Catalogue, price: Price) -> Row:
         "platform": known.name if known is not None else price.platform_id,
         "badge": STATUS_WORDS[price.status],
         "usd": book.usd(price),
+        "price_source": price.source,
+        "price_note": price.note,
+        "user_name": price.who,
         "entered_at": price.at,
     }
 
@@ -89,6 +114,7 @@ def _rates(book: Catalogue) -> pd.DataFrame:
             else RETIRED
             if rate.retired
             else REPLACED,
+            "user_name": rate.who,
             "entered_at": rate.at,
         }
         for rate in book.rates()

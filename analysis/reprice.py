@@ -21,12 +21,13 @@ from data.view import View
 
 NUMBERS = ["gpu_hours", "usd_stored", "usd_new", "change_usd", "change_frac"]
 RUNS = ["run", "campaign", *NUMBERS, "why"]
-PRICES = ["which", "platform", "price_id", "version", "usd_per_h", "as_of", "status", "source"]
+PRICES = ["which", "platform", "price_id", "version", "usd_per_h", "as_of", "price_status", "price_source"]
 NOT_MOVED = "metered"
 
 
 class RepriceParams(CommonParams):
-    """`to_price`: another kind.tier; `book_day`: YYYY-MM-DD, the book of that day; `values`: platform=USD.
+    """`to_price`: another kind.tier; `book_day`: YYYY-MM-DD, the book of that day; `usd_values`:
+    platform=USD.
 
     Empty means: as stored. A value is USD a GPU-hour (a chip-hour where the platform is rented so).
     """
@@ -34,7 +35,7 @@ class RepriceParams(CommonParams):
     question = "reprice"
     to_price: str = ""
     book_day: str = ""
-    values: tuple[str, ...] = ()
+    usd_values: tuple[str, ...] = ()
 
     @field_validator("book_day")
     @classmethod
@@ -43,7 +44,7 @@ class RepriceParams(CommonParams):
             date.fromisoformat(value)
         return value
 
-    @field_validator("values")
+    @field_validator("usd_values")
     @classmethod
     def _amounts(cls, given: tuple[str, ...]) -> tuple[str, ...]:
         for one in given:
@@ -100,7 +101,7 @@ def _scenario(book: Catalogue, params: RepriceParams) -> _Scenario:
     if params.book_day:
         book = book.on(date.fromisoformat(params.book_day))
         words.append(f"the book of {params.book_day}")
-    amounts = dict(_amount(one, book) for one in params.values)
+    amounts = dict(_amount(one, book) for one in params.usd_values)
     for platform, usd in amounts.items():
         book = _with_amount(book, platform, price, usd)
         words.append(f"{money(usd)} on {book.platform(platform).name}")  # type: ignore[union-attr]
@@ -113,7 +114,7 @@ def _amount(text: str, book: Catalogue) -> tuple[str, float]:
     platform, _, amount = text.partition("=")
     if book.platform(platform) is None:
         names = ", ".join(p.platform_id for p in book.platforms())
-        raise UserError(f"'{platform}' is no platform", "parameter values", f"Use one of {names}.")
+        raise UserError(f"'{platform}' is no platform", "parameter usd_values", f"Use one of {names}.")
     return platform, float(amount)
 
 
@@ -203,8 +204,8 @@ def _prices(stored: Spend, other: Spend, book: Catalogue, scenario: Catalogue) -
                     "version": number(version),
                     "usd_per_h": row["usd_per_h"],
                     "as_of": row["price_date"],
-                    "status": row["price_status"],
-                    "source": row["price_source"],
+                    "price_status": row["price_status"],
+                    "price_source": row["price_source"],
                 }
     return table(list(out.values()), PRICES, ["version", "usd_per_h"])
 

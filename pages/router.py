@@ -45,6 +45,12 @@ SECTIONS = {
             ":material/developer_board:",
             "Platforms side by side, every number sourced.",
         ),
+        (
+            "prices.py",
+            "Price book",
+            ":material/sell:",
+            "Every price with its versions; yours, currencies, imports, re-pricing.",
+        ),
         ("docs.py", "Documentation", ":material/menu_book:", "How files are read and numbers are computed."),
     ],
 }

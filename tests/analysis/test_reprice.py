@@ -80,7 +80,7 @@ def test_a_price_without_a_rate_gives_no_dollars_and_says_so(home: Home) -> None
 
 def test_the_scenario_stands_beside_what_is_stored(home: Home) -> None:
     stored = {"steady": 160.0, "broken": 36.0}
-    result = ask(home, runs=["steady", "broken"], values=["h100-sxm=3.5"])
+    result = ask(home, runs=["steady", "broken"], usd_values=["h100-sxm=3.5"])
     assert by_run(result, "usd_stored") == stored
     assert by_run(result, "usd_new") == {"steady": 280.0, "broken": 36.0}
     assert by_run(result, "change_usd") == {"steady": 120.0, "broken": 0.0}
@@ -98,7 +98,7 @@ def test_both_versions_of_every_price_are_named(home: Home) -> None:
     result = ask(home, runs=["steady"], book_day="2026-01-02")
     assert by_run(result, "usd_new") == {"steady": pytest.approx(152.0)}
     assert result.versions["prices"] == [f"{H100}@2"]
-    scenario = ask(home, runs=["steady"], values=["h100-sxm=2"])
+    scenario = ask(home, runs=["steady"], usd_values=["h100-sxm=2"])
     assert scenario.versions["prices"] == [f"{H100}@2", "scenario-h100-sxm-2@1"]
     assert set(scenario.tables["prices"]["which"]) == {"as stored", "re-priced"}
 
@@ -136,9 +136,9 @@ def test_a_run_without_dollars_on_one_side_is_left_out_and_said(home: Home) -> N
     ("params", "word"),
     [
         ({"to_price": "on_demand.friends"}, "to_price"),
-        ({"values": ["h1000=2"]}, "no platform"),
-        ({"values": ["h100-sxm=-2"]}, "values"),
-        ({"values": ["h100-sxm"]}, "values"),
+        ({"usd_values": ["h1000=2"]}, "no platform"),
+        ({"usd_values": ["h100-sxm=-2"]}, "values"),
+        ({"usd_values": ["h100-sxm"]}, "values"),
         ({"book_day": "May"}, "book_day"),
     ],
 )
@@ -182,7 +182,7 @@ def test_the_book_lists_every_price_in_force_with_its_version(store: Store) -> N
     )
     result = book_of(store, platform="h100-sxm")
     row = result.tables["prices"].set_index("price_id").loc[H100]
-    assert (row["value"], row["badge"], row["version"], row["who"]) == (1.9, "yours", 2, "fin")
+    assert (row["value"], row["badge"], row["version"], row["user_name"]) == (1.9, "yours", 2, "fin")
     history = result.tables["history"]
     assert set(history["platform_id"]) == {"h100-sxm"}
     states = history[history["price_id"] == H100].set_index("version")["state"]

@@ -1,0 +1,126 @@
+"""Prices of one platform over time: every quote and every version, what counts no more drawn hollow."""
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from analysis.result import Result
+from analysis.words import money
+from charts import theme
+from charts.platforms import KIND_WORDS, SYMBOLS, WORDS
+from charts.theme import Mode
+
+IN_FORCE = "in force"
+NO_TIER = "quotes without a tier"
+
+
+def history(result: Result, mode: Mode = "light", kind: str = "") -> go.Figure:
+    """Draw the dated versions of one kind (that of the picker when empty) in US dollars; kinds never mix."""
+    kind = kind or str(result.params.get("price", "")).partition(".")[0]
+    word = KIND_WORDS.get(kind, kind.replace("_", " "))
+    title = f"Price history, {word}"
+    frame = result.tables.get("history")
+    data = pd.DataFrame() if frame is None else frame[(frame["kind"] == kind) & frame["value"].notna()]
+    drawn = data.dropna(subset=["day", "usd"]) if len(data) else data
+    if drawn.empty:
+        return theme.empty(f"No dated {word} price in dollars.", title=title, table="history", mode=mode)
+    fig, colours = go.Figure(), theme.palette(mode).runs
+    tiers = sorted(set(drawn["tier"]), key=lambda tier: (tier == "", tier))
+    for place, tier in enumerate(tiers):
+        part = drawn[drawn["tier"] == tier].sort_values("day")
+        fig.add_trace(_dots(part, tier or NO_TIER, colours[place % len(colours)]))
+    for status in [s for s in SYMBOLS if s in set(drawn["status"])]:
+        marker = {"symbol": SYMBOLS[status], "color": theme.palette(mode).quiet, "size": 9}
+        name = WORDS.get(status, status)
+        fig.add_trace(
+            go.Scatter(x=[None], y=[None], mode="markers", name=name, marker=marker, hoverinfo="skip")
+        )
+    lost = len(data) - len(drawn)
+    rest = f"; {lost} without a date or a rate are in the table only" if lost else ""
+    names = ", ".join(dict.fromkeys(drawn["platform"]))
+    theme.apply(
+        fig,
+        title=f"{title}: {names}" if drawn["platform"].nunique() == 1 else title,
+        subtitle=f"Hollow: a version that counts no more or not yet{rest}",
+        alt=f"{len(drawn)} dated {word} prices of {names} over time.",
+        table="history",
+        mode=mode,
+        x="counts from",
+        y="USD an hour",
+        height=380,
+    )
+    fig.update_yaxes(rangemode="tozero", tickprefix="$")
+    return fig
+
+
+def _dots(part: pd.DataFrame, name: str, colour: str) -> go.Scatter:
+    counts = [state == IN_FORCE for state in part["state"]]
+    symbols = [SYMBOLS.get(s, "circle") for s in part["status"]]
+    words = [
+        "<br>".join(
+            theme.escape(line)
+            for line in (
+                f"{r.provider or r.platform} · {r.badge} · version {r.version:g}, {r.state}",
+                f"{money(r.usd)} from {r.as_of}"
+                + ("" if r.currency == "USD" else f" ({r.value:g} {r.currency})"),
+                r.price_source[:80],
+            )
+        )
+        for r in part.itertuples()
+    ]
+    return go.Scatter(
+        x=part["day"],
+        y=part["usd"],
+        name=theme.escape(name.replace("_", " ")),
+        mode="markers",
+        marker={
+            "color": colour,
+            "size": [11 if ok else 9 for ok in counts],
+            "symbol": [s if ok else f"{s}-open" for s, ok in zip(symbols, counts, strict=True)],
+            "line": {"width": 1.5, "color": colour},
+        },
+        customdata=words,
+        hovertemplate=f"<b>{theme.escape(name)}</b><br>%{{customdata}}<extra></extra>",
+    )
+
+
+def change_by_run(result: Result, mode: Mode = "light") -> go.Figure:
+    """Draw each run's spend as stored and re-priced, side by side."""
+    title = "Spend as stored and re-priced"
+    frame = result.tables.get("runs")
+    data = pd.DataFrame() if frame is None or frame.empty else frame.dropna(subset=["change_usd"])
+    if data.empty:
+        why = "No picked run has dollars on both sides."
+        return theme.empty(why, title=title, table="runs", mode=mode)
+    data = data.sort_values("usd_stored", ascending=False).head(theme.MAX_COLOURED_RUNS)
+    colours = theme.palette(mode)
+    fig = go.Figure()
+    for column, name, status in (
+        ("usd_stored", "as stored", "measured"),
+        ("usd_new", "re-priced", "projected"),
+    ):
+        fig.add_trace(
+            go.Bar(
+                y=[theme.short(run) for run in data["run"]],
+                x=data[column],
+                name=name,
+                orientation="h",
+                marker=theme.status_marker(colours.accent, status, mode),
+                text=[money(usd) for usd in data[column]],
+                textposition="auto",
+                hovertemplate=f"<b>%{{y}}</b><br>{name}: %{{text}}<extra></extra>",
+            )
+        )
+    left = len(frame) - len(data) if frame is not None else 0
+    theme.apply(
+        fig,
+        title=title,
+        subtitle="Hatched: the scenario" + (f"; {left} runs are in the table only" if left else ""),
+        alt=f"Spend of {len(data)} runs as stored and at the scenario's prices.",
+        table="runs",
+        mode=mode,
+        x="USD",
+        height=140 + 56 * len(data),
+    )
+    fig.update_yaxes(autorange="reversed")
+    fig.update_xaxes(tickprefix="$")
+    return fig
