@@ -20,6 +20,7 @@ from analysis.waste_samples import read_evidence
 from analysis.waste_spells import COLUMNS as SPELLS
 from analysis.waste_spells import MOST_EVENTS, events
 from analysis.waste_words import Answered, answer, figures, notices
+from data.queries import waste as queries
 from data.queries.filters import Filters
 from data.view import View
 from models.cents import apportion
@@ -28,12 +29,13 @@ from models.waste import Split
 
 Frac = Annotated[float, Field(ge=0, le=1)]
 Minutes = Annotated[float, Field(ge=0, le=1440)]
-MOST_PHASE_RUNS = 20
+MOST_PHASE_RUNS, TRACK_BINS = 20, 150
 RUN_NUMBERS = ["usd", *(f"{b}_usd" for b in BARS), "working_usd", "waste_high_usd", "gpu_hours"]
 RUN_NUMBERS += ["coverage_frac", "idle_bubble_gpu_h"]
 RUNS = ["who", "run", *RUN_NUMBERS]
 BEHIND = ["bar", "who", "run", "usd"]
 PHASES = ["run", "phase", "frac", "usd"]
+TRACK = ["start", "end", "step_first", "step_last", "pool", "phase", "seconds", "frac"]
 THRESHOLDS = ["threshold", "value", "unit", "default", "meaning"]
 
 
@@ -85,7 +87,8 @@ def limits_of(params: WasteParams) -> Thresholds:
 
 def compute(view: View, params: WasteParams) -> Result:
     """Tables: `identity` (five parts that add up to the GPU charges to the cent), `ladder`, `waterfall`,
-    `behind` (who is behind each bar), `runs`, `stalls`, `idle`, `phases`, `thresholds`.
+    `behind` (who is behind each bar), `runs`, `stalls`, `idle`, `phases`, `track` (phases of the one run
+    over time), `thresholds`.
     """
     found = load_shares(view, params)
     listed = of_run(found, params.run)
@@ -111,6 +114,7 @@ def compute(view: View, params: WasteParams) -> Result:
         "idle": events(spell_rows(evidence, bill, "idle"), sheet.bar("idle")).head(MOST_EVENTS),
         "phases": _phases(view, spend, sheet, names),
         "behind": _behind(bill, sheet),
+        "track": queries.track(view, params.run, TRACK_BINS) if params.run else table([], TRACK),
         "thresholds": _thresholds(params),
     }
     said = [*found.notices, *notices(told), *(n for n in spend.notices if n.code == "synthetic")]
@@ -132,6 +136,7 @@ EMPTY = {
     "idle": SPELLS,
     "phases": PHASES,
     "behind": BEHIND,
+    "track": TRACK,
     "thresholds": THRESHOLDS,
 }
 

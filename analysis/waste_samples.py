@@ -58,9 +58,10 @@ def read_evidence(
     sums: dict[tuple[int, int], Floats] = {}
     spells: list[Row] = []
     totals = {"outside": 0.0, "bare": 0.0, "counters": 0.0, "coarse": 0.0}
+    measures = queries.recorded(view, start, end)
     for chunk in _chunks(gpus):
         ids = [str(gpus[i]["gpu_id"]) for i in chunk]
-        frame = queries.minutes(view, ids, start, end)
+        frame = _means(queries.minutes(view, ids, start, end, measures))
         part = _Part([gpus[i] for i in chunk], ids, decodes[chunk], limits_w[chunk], clocks, limits)
         fine = part.refined(view, part.columns(frame), totals)
         part.book(fine, owners, sums, spells, totals)
@@ -72,6 +73,18 @@ def read_evidence(
         len(gpus), len(every) - len(gpus), measured, spells, totals["outside"], totals["bare"],
         totals["counters"] > 0, totals["coarse"] > 0, assumptions,
     )  # fmt: skip
+
+
+def _means(frame: pd.DataFrame) -> pd.DataFrame:
+    """Means of every measure beside its known seconds; NaN and 0 s where it was not recorded."""
+    out = frame[["gpu", "start_s", "end_s", "known_s"]].copy()
+    for name in queries.READ:
+        there = f"k_{name}" in frame
+        held = np.nan_to_num(frame[f"k_{name}"].to_numpy(np.float64)) if there else np.zeros(len(frame))
+        out[f"k_{name}"], out[name] = held, NAN
+        if there:
+            out[name] = frame[f"w_{name}"].to_numpy(np.float64) / np.where(held > 0, held, NAN)
+    return out
 
 
 def _day(number: int) -> date:
@@ -158,8 +171,7 @@ class _Part:
             return seen
         out = np.zeros(len(frame))
         for name in ("sm_active", *queries.PRESENCE, "tensor_active", "dram_active"):
-            held = np.nan_to_num(frame[f"k_{name}"].to_numpy(np.float64))
-            out = np.where(out > 0, out, held)
+            out = np.where(out > 0, out, frame[f"k_{name}"].to_numpy(np.float64))
         return np.minimum(out, seen)
 
     def segments(self, frame: pd.DataFrame) -> Segments:

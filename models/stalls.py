@@ -138,9 +138,10 @@ def step_spans(
 ) -> tuple[list[Span], list[Span]]:
     """(frozen, advancing) spans of one attempt from the ends of its steps (rising, seconds).
 
-    The counter is frozen from one median step after the last end, when the next end comes later than
-    max(frozen_s, frozen_steps x median step) plus `excused_s` of that step (evaluation, checkpoint).
-    `stop_s`: end of an attempt that failed or was cancelled; None: the time after the last step stays open.
+    The counter is frozen when the next end comes later than max(frozen_s, frozen_steps x median step) plus
+    `excused_s` of that step (evaluation, checkpoint). A median step of work lies somewhere in such a gap, so
+    one at each end of it is neither frozen nor advancing. `stop_s`: end of an attempt that failed or was
+    cancelled; None: the time after the last step stays open.
     """
     gaps = np.diff(np.asarray(ends_s, dtype=np.float64))
     if not len(gaps):
@@ -151,8 +152,7 @@ def step_spans(
     for at, gap in enumerate(gaps):
         begin, end = float(ends_s[at]), float(ends_s[at + 1])
         if gap - excused_s[at + 1] > limit:
-            advancing.append((begin, begin + median))
-            frozen.append((begin + median, end))
+            frozen.append((begin + median, end - median))
         else:
             advancing.append((begin, end))
     last = float(ends_s[-1])

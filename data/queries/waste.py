@@ -33,24 +33,22 @@ select g.gpu_id, coalesce(g.host, '') as host, g.run, coalesce(g.pool, o.pool) a
 _IDS = """
 ids as (select unnest($ids::varchar[]) as gpu_id, generate_subscripts($ids::varchar[], 1) - 1 as gpu)"""
 
+_RECORDED = f"""
+select distinct measure from gpu_minutes
+ where minute >= $start and minute < $end and measure in ({", ".join(f"'{m}'" for m in READ)})
+"""
+
 _MINUTES = f"""
 with {_IDS},
 wide as (
-  select gpu, minute, {
-    ", ".join(
-        f"max(known_s) filter (measure = '{m}') as k_{m}, "
-        f"max(weighted_sum / nullif(known_s, 0)) filter (measure = '{m}') as {m}"
-        for m in READ
-    )
-}
+  select gpu, minute{{columns}}
     from gpu_minutes join ids using (gpu_id)
    where minute >= $start and minute < $end and measure in ({", ".join(f"'{m}'" for m in READ)})
    group by gpu, minute
 ),
-seen as (select gpu, minute, known_s, unknown_s from gpu_coverage join ids using (gpu_id)
+seen as (select gpu, minute, known_s from gpu_coverage join ids using (gpu_id)
           where minute >= $start and minute < $end)
-select gpu, epoch(minute) as start_s, epoch(minute) + 60 as end_s, s.known_s, s.unknown_s, w.* exclude
-       (gpu, minute)
+select gpu, epoch(minute) as start_s, epoch(minute) + 60 as end_s, s.known_s, w.* exclude (gpu, minute)
   from seen s left join wide w using (gpu, minute) order by gpu, minute
 """
 
@@ -117,6 +115,34 @@ select run, bool_or(phase = 'rollout') as decodes from step_phases join picked u
  group by run order by run
 """
 
+_TRACK = f"""
+with recursive {PICKED}, {ONE_STEP}, {STEP_CLOCK},
+placed as (
+  select o.run, o.attempt, o.step, s.seconds,
+         coalesce(o.ts, t.started_at + to_microseconds((o.elapsed_s * 1e6)::bigint)) as ended,
+         ((row_number() over w - 1) * least($bins, count(*) over ())) // count(*) over () as bin
+    from one_step o join span s using (run, attempt, step) left join attempts t using (run, attempt)
+   where s.seconds > 0 and (o.ts is not null or (o.elapsed_s is not null and t.started_at is not null))
+  window w as (order by o.attempt, o.step)
+),
+bins as (
+  select bin, attempt, min(ended - to_microseconds((seconds * 1e6)::bigint)) as start, max(ended) as "end",
+         min(step) as step_first, max(step) as step_last, {total("seconds")} as span_s
+    from placed group by bin, attempt
+),
+parts as (
+  select p.bin, p.attempt, c.pool, c.phase, {total("c.seconds")} as seconds
+    from timer c join placed p using (run, attempt, step) where c.kind in ('wall', 'exposed') group by all
+  union all
+  select p.bin, p.attempt, c.pool, 'unattributed', {total("greatest(0, p.seconds - c.phase_s)")}
+    from pool_clock c join placed p using (run, attempt, step) group by all
+)
+select b.start, b."end", b.step_first, b.step_last, p.pool, p.phase, p.seconds,
+       p.seconds / sum(p.seconds) over (partition by b.bin, b.attempt, p.pool) as frac
+  from parts p join bins b using (bin, attempt) where p.seconds > 0
+ order by b.start, p.pool, p.phase
+"""
+
 
 def gpus(view: View, filters: Filters, start: datetime, end: datetime) -> pd.DataFrame:
     """Sampled GPUs of [start, end): gpu_id, host, run, pool, role, platform, minutes, mig. GPUs without a run
@@ -125,11 +151,25 @@ def gpus(view: View, filters: Filters, start: datetime, end: datetime) -> pd.Dat
     return view.frame(_GPUS, {**filters.parameters(), "start": start, "end": end})
 
 
-def minutes(view: View, gpu_ids: Sequence[str], start: datetime, end: datetime) -> pd.DataFrame:
+def recorded(view: View, start: datetime, end: datetime) -> list[str]:
+    """Measures of READ that any GPU has in [start, end)."""
+    found = {row[0] for row in view.rows(_RECORDED, {"start": start, "end": end})}
+    return [measure for measure in READ if measure in found]
+
+
+def minutes(
+    view: View, gpu_ids: Sequence[str], start: datetime, end: datetime, measures: Sequence[str]
+) -> pd.DataFrame:
     """One row a GPU (`gpu`: its place in `gpu_ids`) and minute: start_s, end_s (seconds since 1970), known_s
-    and unknown_s of coverage, and for each measure of READ its mean and k_<measure>, seconds with a value.
+    of coverage, and for each of `measures` w_<measure> (value x seconds) and k_<measure> (seconds with one).
     """
-    return view.frame(_MINUTES, {"ids": list(gpu_ids), "start": start, "end": end})
+    columns = "".join(
+        f", any_value(known_s) filter (measure = '{m}') as k_{m}"
+        f", any_value(weighted_sum) filter (measure = '{m}') as w_{m}"
+        for m in measures
+    )
+    sql = _MINUTES.format(columns=columns)
+    return view.frame(sql, {"ids": list(gpu_ids), "start": start, "end": end})
 
 
 def samples(view: View, gpu_ids: Sequence[str], wanted: Sequence[tuple[str, int]]) -> pd.DataFrame:
@@ -170,3 +210,10 @@ def jobs(view: View, start: datetime, end: datetime) -> pd.DataFrame:
 def decoding(view: View, filters: Filters) -> dict[str, bool]:
     """Whether the log of a run times a rollout phase; runs whose log times no phase are left out."""
     return dict(view.rows(_PHASED, filters.parameters()))
+
+
+def track(view: View, run: str, bins: int) -> pd.DataFrame:
+    """Phases of one run over time: start, end (UTC) of at most `bins` stretches of steps, step_first,
+    step_last, pool (as the file names it), phase, seconds and frac of the pool's clock in the stretch.
+    """
+    return view.frame(_TRACK, {**Filters(runs=(run,)).parameters(), "bins": bins})

@@ -1,0 +1,202 @@
+"""From the bill to productive work: the ladder, the waterfall, and the phases of a run over time."""
+
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from analysis.result import Result
+from analysis.words import listing, percent
+from charts import theme
+from charts.blocks import has
+from charts.synthetic import marked
+from charts.text import short_number
+from charts.theme import Mode
+
+RUNGS = {"paid": "Paid", "allocated": "Allocated", "active": "Active", "effective": "Effective"}
+BARS = {
+    "bill": "The bill",
+    "other": "Not for GPUs",
+    "not_allocated": "Not allocated",
+    "idle": "Idle",
+    "stalled": "Stalled",
+    "unknown": "Unknown",
+    "bubble": "Waiting for the other pool",
+    "lost": "Lost to failures",
+    "productive": "Productive work",
+}
+ROW_PX, AROUND_PX, BAR_WIDTH = 50, 60, 0.3
+LABEL_ABOVE = 0.3
+
+
+def dollars(value: float) -> str:
+    """Return an amount to the cent: bars of a bill are exact."""
+    return f"{'-' if value < 0 else ''}${abs(value):,.2f}"
+
+
+@marked
+def ladder(result: Result, mode: Mode = "light") -> go.Figure:
+    """Draw paid, allocated, active and effective dollars; what may belong to a rung is hatched."""
+    frame = result.tables.get("ladder")
+    title = "From paid to effective, in dollars"
+    if not has(frame, "rung", "usd"):
+        return theme.empty(_why(result), title=title, table="ladder", mode=mode)
+    data = frame.reset_index(drop=True)
+    colours = theme.palette(mode)
+    shades = [colours.axis, colours.quiet, colours.accent, colours.good]
+    names = [_rung_label(row) for row in data.itertuples()]
+    hover = [
+        f"<b>{RUNGS.get(r.rung, r.rung)}</b> {_range(r)}<br>{theme.escape(r.basis)}"
+        for r in data.itertuples()
+    ]
+    fig = go.Figure(_bar(data["usd"], data.index, hover, {"color": shades[: len(data)]}, "known"))
+    open_usd = (data["usd_high"] - data["usd"]).clip(lower=0)
+    if (open_usd > 0).any():
+        hatched = _bar(
+            open_usd, data.index, hover, theme.status_marker(colours.quiet, "projected", mode), "unknown"
+        )
+        fig.add_trace(hatched.update(base=data["usd"]))
+    told = ", ".join(f"{RUNGS.get(r.rung, r.rung)} {dollars(r.usd)}" for r in data.itertuples())
+    note = "hatched: not known whether it belongs there" if (open_usd > 0).any() else ""
+    return _dressed(fig, names, title, note, f"Ladder: {told}.", "ladder", mode)
+
+
+def _rung_label(row: object) -> str:
+    share = f" · {percent(row.frac)}" if pd.notna(row.frac) else ""
+    hours = f" · {short_number(row.gpu_hours)} GPU-h" if pd.notna(row.gpu_hours) else ""
+    return f"<b>{RUNGS.get(row.rung, row.rung)}</b> {dollars(row.usd)}{share}{hours}"
+
+
+def _range(row: object) -> str:
+    if row.usd_low == row.usd_high:
+        return dollars(row.usd)
+    return f"{dollars(row.usd)} ({dollars(row.usd_low)} to {dollars(row.usd_high)})"
+
+
+@marked
+def waterfall(result: Result, mode: Mode = "light") -> go.Figure:
+    """Draw what is taken from the bill, bar by bar, until productive work is left; unknown is hatched."""
+    frame = result.tables.get("waterfall")
+    title = "From the bill to productive work, in dollars"
+    if not has(frame, "bar", "usd"):
+        return theme.empty(_why(result), title=title, table="waterfall", mode=mode)
+    data = frame.reset_index(drop=True)
+    colours = theme.palette(mode)
+    fig = go.Figure()
+    for place, row in data.iterrows():
+        marker = _marker(str(row["bar"]), mode)
+        start = 0.0 if row["kind"] == "total" else row["top_usd"] - row["usd"]
+        trace = _bar([row["usd"]], [place], [_told(row)], marker, BARS.get(row["bar"], row["bar"]))
+        fig.add_trace(trace.update(base=[start], showlegend=False))
+    names = [_bar_label(row) for row in data.itertuples()]
+    told = ", ".join(f"{BARS.get(r.bar, r.bar)} {dollars(r.usd)}" for r in data.itertuples())
+    has_unknown = bool((data.loc[data["bar"] == "unknown", "usd"] > 0).any())
+    note = "hatched: nobody knows what became of it" if has_unknown else ""
+    return _dressed(fig, names, title, note, f"Waterfall: {told}.", "waterfall", mode, zero=colours.axis)
+
+
+def _bar_label(row: object) -> str:
+    sign = "−" if row.kind == "minus" and row.usd > 0 else "+" if row.kind == "minus" and row.usd < 0 else ""
+    share = f" · {percent(row.frac)}" if pd.notna(row.frac) and row.bar != "bill" else ""
+    return f"<b>{BARS.get(row.bar, row.bar)}</b> {sign}{dollars(abs(row.usd))}{share}"
+
+
+def _told(row: pd.Series) -> str:
+    lines = [f"<b>{BARS.get(row['bar'], row['bar'])}</b> {dollars(row['usd'])}"]
+    if isinstance(row["detail"], str) and row["detail"]:
+        lines.append(theme.escape(row["detail"]))
+    if len(row["runs"]):
+        lines.append(theme.escape(listing(list(row["runs"]))))
+    return "<br>".join(lines)
+
+
+def _marker(bar: str, mode: Mode) -> dict[str, object]:
+    colours = theme.palette(mode)
+    if bar == "unknown":
+        return theme.status_marker(colours.quiet, "projected", mode)
+    shades = {"bill": colours.axis, "other": colours.grey, "productive": colours.good}
+    shades |= dict.fromkeys(("not_allocated", "idle", "stalled"), colours.bad)
+    return {"color": shades.get(bar, colours.accent), "line": {"width": 0}}
+
+
+def _bar(x: object, y: object, hover: list[str], marker: object, name: str) -> go.Bar:
+    return go.Bar(
+        x=x, y=list(y), orientation="h", width=BAR_WIDTH, marker=marker, name=name, customdata=hover,
+        hovertemplate="%{customdata}<extra></extra>",
+    )  # fmt: skip
+
+
+def _dressed(
+    fig: go.Figure, names: list[str], title: str, note: str, alt: str, table: str, mode: Mode, zero: str = ""
+) -> go.Figure:
+    """Write each row's name and amount over its bar, where a phone has room for it."""
+    theme.apply(
+        fig, title=title, subtitle=note, alt=alt, table=table, mode=mode, x="USD",
+        height=AROUND_PX + ROW_PX * len(names),
+    )  # fmt: skip
+    colours = theme.palette(mode)
+    for place, name in enumerate(names):
+        fig.add_annotation(
+            x=0, xref="paper", xanchor="left", y=place - LABEL_ABOVE, yanchor="middle", text=name,
+            showarrow=False, font={"size": 12, "color": colours.text},
+        )  # fmt: skip
+    fig.update_layout(barmode="overlay", showlegend=False)
+    fig.update_xaxes(tickformatstops=theme.TICKS, tickprefix="$", nticks=5, zeroline=bool(zero))
+    fig.update_yaxes(
+        showticklabels=False, showgrid=False, zeroline=False, range=[len(names) - 0.6, -0.6], fixedrange=True
+    )
+    return fig
+
+
+def _why(result: Result) -> str:
+    return result.answer or "No bill, no allocation and no GPU samples are loaded."
+
+
+@marked
+def track(result: Result, mode: Mode = "light") -> go.Figure:
+    """Draw the phases of the picked run over time, a lane a pool: the share of each stretch of steps."""
+    frame = result.tables.get("track")
+    title = "Phases of the run over time, in percent of the step"
+    if not has(frame, "start", "phase", "frac"):
+        why = "The log times no phases, or its steps carry no time of day."
+        return theme.empty(why, title=title, table="track", mode=mode)
+    pools = sorted(frame["pool"].unique())
+    fig = make_subplots(
+        rows=len(pools), cols=1, shared_xaxes=True, vertical_spacing=0.12 if len(pools) > 1 else 0,
+        subplot_titles=[f"pool {theme.short(p)}" if p else "" for p in pools] if len(pools) > 1 else None,
+    )  # fmt: skip
+    shown: set[str] = set()
+    for lane, pool in enumerate(pools, 1):
+        mine = frame[frame["pool"] == pool]
+        for phase in theme.ordered_phases(mine["phase"]):
+            fig.add_trace(
+                _phase(mine[mine["phase"] == phase], phase, phase not in shown, mode), row=lane, col=1
+            )
+            shown.add(phase)
+    if len(pools) > 1:
+        theme.name_panels(fig, mode)
+    theme.apply(
+        fig, title=title, subtitle="each bar is a stretch of steps on the clock of the pool",
+        alt=f"Phases over time for {len(pools)} pools.", table="track", mode=mode,
+        height=150 + 110 * len(pools),
+    )  # fmt: skip
+    fig.update_layout(barmode="stack", bargap=0)
+    fig.update_yaxes(range=[0, 100], nticks=3, ticksuffix=" %")
+    fig.update_xaxes(title_text="Time (UTC)", row=len(pools), col=1)
+    return fig
+
+
+def _phase(part: pd.DataFrame, phase: str, legend: bool, mode: Mode) -> go.Bar:
+    length = part["end"] - part["start"]
+    return go.Bar(
+        x=part["start"] + length / 2,
+        y=100 * part["frac"],
+        width=length.dt.total_seconds() * 1000,
+        name=theme.phase_label(phase),
+        legendgroup=phase,
+        showlegend=legend,
+        marker=theme.phase_marker(phase, mode),
+        customdata=part[["step_first", "step_last"]],
+        hovertemplate=(
+            "steps %{customdata[0]} to %{customdata[1]}<br>%{y:.3g} %<extra>%{fullData.name}</extra>"
+        ),
+    )
