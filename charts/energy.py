@@ -32,9 +32,8 @@ def energy_by_run(result: Result, mode: Mode = "light") -> go.Figure:
     totals = data.groupby("run")["kwh_gpu"].sum().sort_values(ascending=False)
     shown = list(totals.index[:MOST_RUNS])
     fig = make_subplots(
-        rows=1, cols=2, shared_yaxes=True, horizontal_spacing=0.06, column_widths=[0.64, 0.36],
-        subplot_titles=["Energy (kWh)", "Spend (USD)"],
-    )  # fmt: skip
+        rows=1, cols=2, shared_yaxes=True, horizontal_spacing=0.06, column_widths=[0.64, 0.36]
+    )
     for basis in [name for name in STATUS if (data["basis"] == name).any()]:
         fig.add_trace(_energy_bar(data[data["basis"] == basis], basis, shown, mode), row=1, col=1)
     fig.add_trace(_spend_bar(result.tables["runs"], shown, mode), row=1, col=2)
@@ -51,12 +50,12 @@ def energy_by_run(result: Result, mode: Mode = "light") -> go.Figure:
     )
     fig.update_layout(barmode="relative", bargap=0.35)
     fig.update_xaxes(rangemode="tozero", nticks=5)
-    fig.update_xaxes(tickprefix="$", row=1, col=2)
+    fig.update_xaxes(title_text="Energy (kWh)", row=1, col=1)
+    fig.update_xaxes(title_text="Spend (USD)", tickprefix="$", tickformatstops=theme.TICKS, row=1, col=2)
     fig.update_yaxes(
         categoryorder="array", categoryarray=shown[::-1], tickvals=shown,
         ticktext=[theme.short(run, 20) for run in shown], showgrid=False,
     )  # fmt: skip
-    theme.name_panels(fig, mode)
     return fig
 
 
