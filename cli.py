@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from data.errors import UserError
-from reports import joining
+from reports import joining, price_commands
 from reports.arguments import found_files, mapping_choices, telling_names
 from reports.terminal import Bar, Watched, candidates, print_passed_over, print_receipt, sentence
 
@@ -53,6 +53,8 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _import_parser(commands)
     _common(joining.add_parser(commands), "join")
+    for name, command in price_commands.add_parsers(commands).items():
+        _common(command, name)
     _ask_parsers(commands)
     _link_parser(commands)
     serve = commands.add_parser("serve", help="start the app, or only its shared reports")
@@ -173,6 +175,10 @@ def _import(options: argparse.Namespace) -> int:
 
 def _join(options: argparse.Namespace) -> int:
     return joining.work(options, _perform, _print_json if options.json else print_receipt)
+
+
+def _prices(options: argparse.Namespace) -> int:
+    return price_commands.work(options, _perform, _print_json if options.json else None)
 
 
 def _facts(options: argparse.Namespace) -> int:
@@ -376,6 +382,8 @@ def _refuse(error: Mapping[str, Any], options: argparse.Namespace) -> int:
 _WORK: dict[str, Callable[[argparse.Namespace], int]] = {
     "import": _import,
     "join": _join,
+    "prices list": _prices,
+    "prices import": _prices,
     "analyse": _analyse,
     "report": _report,
     "link create": _link_create,

@@ -13,7 +13,7 @@ from data.ingest_files import Intake, ingest_files
 from data.queries.originals import sha256_and_name
 from data.readers.base import Choices, Progress, no_progress
 from data.store import Store
-from reports import joining
+from reports import joining, price_commands
 from reports.choices import choices_from
 from reports.freeze import FrozenReport, freeze, options, save
 from reports.html import render
@@ -153,6 +153,8 @@ COMMANDS: dict[str, Command] = {
     "import": _import,
     "upload token": _upload_token,
     "join": joining.command,
+    price_commands.LIST: price_commands.list_command,
+    price_commands.IMPORT: price_commands.import_command,
     "analyse": _analyse,
     "report": _report,
     "link create": _link_create,
