@@ -1,6 +1,7 @@
 """What a service that is priced by the token charges: prefill, sampling and training, each by the million."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 TOKENS_PER_UNIT = 1e6
@@ -62,3 +63,36 @@ def metered_usd(use: TokenUse, prices: TokenPrices) -> MeteredUsd:
         sample=use.sample * prices.sample / TOKENS_PER_UNIT,
         train=use.train * prices.train / TOKENS_PER_UNIT,
     )
+
+
+def service_usd(tokens: Mapping[str, float], prices: Mapping[str, float]) -> dict[str, float]:
+    """USD by kind for the kinds that are used: `tokens x price / 1e6`; a price of 0 is free.
+
+    Raises ValueError on negative or infinite numbers and when a kind with tokens has no price.
+    """
+    out = {}
+    for kind, count in tokens.items():
+        if not (math.isfinite(count) and count >= 0):
+            raise ValueError(f"{kind} tokens must be finite and not negative: {count}")
+        if count == 0:
+            continue
+        if kind not in prices:
+            raise ValueError(f"{kind} tokens have no price")
+        if not (math.isfinite(prices[kind]) and prices[kind] >= 0):
+            raise ValueError(f"the {kind} price must be 0 or more: {prices[kind]}")
+        out[kind] = count * prices[kind] / TOKENS_PER_UNIT
+    return out
+
+
+def break_even_gpu_usd_per_h(bill_usd: float, gpu_hours: float) -> float:
+    """USD a GPU-hour at which a run on GPUs costs what the service bills for the same tokens."""
+    if not gpu_hours > 0:
+        raise ValueError(f"GPU-hours must be above 0: {gpu_hours}")
+    return bill_usd / gpu_hours
+
+
+def break_even_tokens_per_gpu_h(tokens: float, bill_usd: float, gpu_usd_per_h: float) -> float:
+    """Tokens a GPU must process an hour, in the same mix, to cost what the service bills for them."""
+    if not bill_usd > 0:
+        raise ValueError(f"a bill of {bill_usd} is never undercut")
+    return tokens * gpu_usd_per_h / bill_usd

@@ -71,4 +71,21 @@ METRICS = (
         "rent and own",
         "lowest..highest over the given price declines",
     ),
+    Formula(
+        "service_ratio",
+        "Cheapest service against the run",
+        "(prompt x prefill + sampled x sample + trained x train) / 1,000,000 of the cheapest service that "
+        "prices the method and model / dollars of the run's training and rollout pools or its own bill",
+        "x",
+        "rent | metered",
+        "exact for the prices; the table has the range over failed attempts",
+    ),
+    Formula(
+        "service_break_even",
+        "Break-even GPU price",
+        "what the cheapest service bills for the run's tokens / GPU-hours of the run",
+        "usd/gpu_h",
+        "rent | metered",
+        "exact for the prices",
+    ),
 )

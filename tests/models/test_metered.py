@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.metered import TokenPrices, TokenUse, metered_usd
+from models.metered import (
+    TokenPrices,
+    TokenUse,
+    break_even_gpu_usd_per_h,
+    break_even_tokens_per_gpu_h,
+    metered_usd,
+    service_usd,
+)
 
 PRICES = TokenPrices(prefill=0.5, sample=2.0, train=1.5, cached=0.1)
 
@@ -55,3 +62,25 @@ def test_a_bill_grows_with_tokens_and_scales_with_prices(
     more = metered_usd(TokenUse(*(2 * t for t in tokens)), TokenPrices(*price)).total
     assert more == pytest.approx(2 * bill)
     assert bill >= 0
+
+
+def test_a_service_bill_by_hand() -> None:
+    """2 M prompt, 1 M sampled, 3 M trained tokens; supervised tuning needs a training price alone."""
+    prices = {"prefill": 0.2, "sample": 0.6, "train": 1.0}
+    bill = service_usd({"prefill": 2e6, "sample": 1e6, "train": 3e6}, prices)
+    assert bill == {"prefill": pytest.approx(0.4), "sample": pytest.approx(0.6), "train": pytest.approx(3.0)}
+    assert service_usd({"prefill": 0.0, "train": 3e6}, {"train": 0.5}) == {"train": pytest.approx(1.5)}
+    assert service_usd({"train": 1e6}, {"train": 0.0}) == {"train": 0.0}
+
+
+def test_a_kind_without_a_price_is_refused() -> None:
+    for tokens in ({"train": 1.0, "sample": 1.0}, {"train": -1.0}, {"train": math.nan}):
+        with pytest.raises(ValueError):
+            service_usd(tokens, {"train": 1.0})
+
+
+def test_break_even_by_hand() -> None:
+    """A bill of 40 USD for 8 M tokens that took 10 GPU-hours: 4 USD a GPU-hour; at 2 USD 0.4 M tokens."""
+    assert break_even_gpu_usd_per_h(40, 10) == 4
+    assert break_even_tokens_per_gpu_h(8e6, 40, 2.0) == pytest.approx(4e5)
+    assert break_even_tokens_per_gpu_h(8e6, 40, 4.0) == pytest.approx(8e6 / 10)

@@ -1,0 +1,74 @@
+"""A run's own cost beside what hosted services would bill for the same tokens."""
+
+from collections.abc import Mapping
+
+import plotly.graph_objects as go
+
+from analysis.result import Result
+from analysis.words import money
+from charts import theme
+from charts.blocks import colours_of, error_bars, has
+from charts.theme import Mode
+
+MOST_ROWS = 24
+
+
+def side_by_side(result: Result, mode: Mode = "light") -> go.Figure:
+    """Draw one dot an offer in the row of its run: the run itself filled, what services would bill hollow."""
+    title = "Own cost and service bills for the same tokens"
+    frame = result.tables.get("side_by_side")
+    if not has(frame, "run", "usd"):
+        return theme.empty(result.answer, title=title, table="side_by_side", mode=mode)
+    data = frame[frame["comparable"] & (frame["usd"] > 0)].head(MOST_ROWS)
+    if data.empty:
+        return theme.empty(result.answer, title=title, table="side_by_side", mode=mode)
+    colours = colours_of(result, mode)
+    names = [_row_name(row) for row in data.to_dict("records")]
+    own = data["offer"] == "this run"
+    fig = go.Figure(
+        go.Scatter(
+            x=data["usd"],
+            y=names,
+            mode="markers",
+            marker={
+                "color": [colours[r] for r in data["run"]],
+                "size": 12,
+                "symbol": ["star" if mine else "circle-open" for mine in own],
+                "line": {"width": 2.2, "color": [colours[r] for r in data["run"]]},
+            },
+            error_x=error_bars(data["usd"], data["usd_low"], data["usd_high"], theme.palette(mode).quiet),
+            customdata=[_words(row) for row in data.to_dict("records")],
+            hovertemplate="%{customdata}<extra></extra>",
+        )
+    )
+    theme.apply(
+        fig,
+        title=title,
+        subtitle="Stars: the run by its own basis. Whiskers: quotes, or failed attempts billed or not",
+        alt=f"Dots of {len(data)} costs for {data['run'].nunique()} runs: own cost and service bills.",
+        table="side_by_side",
+        mode=mode,
+        x="USD, log scale",
+        height=110 + 34 * len(data),
+    )
+    fig.update_layout(showlegend=False)
+    fig.update_xaxes(type="log", tickprefix="$", minor={"showgrid": False}, dtick=1)
+    fig.update_yaxes(categoryorder="array", categoryarray=names, autorange="reversed")
+    return fig
+
+
+def _row_name(row: Mapping[str, object]) -> str:
+    mine = row["offer"] == "this run"
+    first = theme.short(row["run"] if mine else row["offer"], 30)
+    second = str(row["basis"]) if mine else f"for {theme.short(row['run'], 20)}"
+    return f'{first}<br><span style="font-size:10px">{second}</span>'
+
+
+def _words(row: Mapping[str, object]) -> str:
+    usd, low, high = (float(str(row[name])) for name in ("usd", "usd_low", "usd_high"))
+    lines = [
+        f"<b>{theme.escape(row['run'])}</b>, {theme.escape(row['offer'])}: {money(usd)}",
+        f"{money(low)} to {money(high)}, basis {theme.escape(row['basis'])}",
+        f"failed jobs billed: {theme.escape(row['failed_jobs_billed'])}; {row['as_of'] or 'undated'}",
+    ]
+    return "<br>".join(lines)
