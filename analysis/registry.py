@@ -21,6 +21,7 @@ from analysis import (
     reconciliation,
     reprice,
     rollouts,
+    services,
     tenure,
     unit_economics,
     utilisation,
@@ -69,6 +70,9 @@ QUESTIONS: dict[str, Question] = {
     ),
     "energy": Question(energy.EnergyParams, energy.compute, "How much energy, and from which evidence?"),
     "own_cost": Question(own_cost.OwnParams, own_cost.compute, "What does an owned GPU-hour cost?"),
+    "services": Question(
+        services.ServicesParams, services.compute, "Your runs beside hosted training services"
+    ),
     "tenure": Question(tenure.TenureParams, tenure.compute, "Rent, reserve or own?"),
     "month": Question(month.MonthParams, month.compute, "What was billed, explained and productive?"),
     "reconciliation": Question(

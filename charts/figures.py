@@ -18,6 +18,7 @@ from charts import (
     pricebook,
     rollouts,
     sandbox,
+    services,
     tenure,
     unit_economics,
     utilisation,
@@ -76,6 +77,7 @@ FIGURES: dict[str, list[tuple[str, str, Draw]]] = {
         ("parts", "Owned GPU-hour by part", own_cost.parts),
         ("by_life", "Owned GPU-hour by depreciation life", own_cost.by_life),
     ],
+    "services": [("side_by_side", "Own cost and service bills", services.side_by_side)],
     "tenure": [
         ("options", "Cost of a useful GPU-hour by option", tenure.options),
         ("crossing", "Cost by use of the fleet", tenure.crossing),
