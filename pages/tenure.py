@@ -5,6 +5,7 @@ from typing import Any
 import streamlit as st
 
 from charts import own_cost as own_charts
+from charts import services as service_charts
 from charts import tenure as charts
 from pages.parts import own_controls as controls
 from pages.parts.answer import show_answer
@@ -32,6 +33,11 @@ EVEN = (
     "label", "own_usd_per_gpu_h", "rent_usd_per_gpu_h", "break_even_frac", "low", "high",
     "break_even_path_frac", "expected_frac", "months", "verdict",
 )  # fmt: skip
+SERVICES = (
+    "run", "offer", "basis", "tuning", "usd", "usd_low", "usd_high", "ratio_to_run", "breakeven_usd_per_gpu_h",
+    "breakeven_tok_per_gpu_h", "comparable", "why_not", "failed_jobs_billed", "as_of", "conditions", "status",
+    "source", "prefill_usd", "sample_usd", "train_usd",
+)  # fmt: skip
 SETTINGS = ("label", "value", "low", "high", "unit", "status", "source", "date", "note")
 LABELS = {
     "label": "",
@@ -54,7 +60,18 @@ LABELS = {
     "expected_frac": "Your use",
     "months": "Months to pay back",
     "verdict": "A GPU-hour for a GPU-hour",
-    "status": "Basis",
+    "status": "Badge",
+    "offer": "Offer",
+    "ratio_to_run": "Against the run",
+    "breakeven_usd_per_gpu_h": "Equal at USD a GPU-hour",
+    "breakeven_tok_per_gpu_h": "Equal at tokens a GPU-hour",
+    "comparable": "Comparable",
+    "why_not": "Why not",
+    "failed_jobs_billed": "Failed jobs billed",
+    "as_of": "Date",
+    "prefill_usd": "Prompt (USD)",
+    "sample_usd": "Sampled (USD)",
+    "train_usd": "Trained (USD)",
 }
 
 
@@ -161,4 +178,21 @@ show_table(result, "options", title="Options", columns=OPTIONS, labels=LABELS)
 show_table(result, "break_even", title="Break-even", columns=EVEN, labels=LABELS, percent=("low", "high"))
 show_table(result, "published", title="Owning costs that others published", labels=LABELS)
 show_table(result, "settings", title="Every setting", columns=SETTINGS, labels=LABELS)
-show_how([result], key="tenure")
+st.subheader("Hosted services instead of GPUs", anchor=False)
+services = compute_or_stop("services")
+show_answer(services)
+if not services.tables["runs"].empty:
+    show_chart(service_charts.side_by_side(services, state.theme), key="own_services")
+    show_warnings(services)
+    show_table(
+        services,
+        "side_by_side",
+        title="Each run and what services would bill",
+        columns=SERVICES,
+        labels=LABELS,
+    )
+with st.expander(
+    "All prices and billing rules of services", icon=":material/list:", key="own_service_prices"
+):
+    show_table(services, "prices", title="Prices of hosted training services", labels=LABELS)
+show_how([result, services], key="tenure")
