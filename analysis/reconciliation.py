@@ -9,10 +9,12 @@ from analysis.matching import Matched, match
 from analysis.moneyparams import ALL, MoneyParams
 from analysis.reconciled import Sums, add_lines, read_lines, tables
 from analysis.result import Figure, Notice, Result
+from analysis.spend import synthetic_notice
 from analysis.words import plural
+from data.queries import bills as queries
 from data.queries.known import has_uploads
 from data.view import View
-from models.cents import cents
+from models.cents import cents, exact
 
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
@@ -38,6 +40,8 @@ def compute(view: View, params: ReconciliationParams) -> Result:
     if params.runs or params.platforms:
         words = "A bill is shown whole: the chosen runs and platforms do not narrow it."
         notices.append(Notice("bill_is_whole", words))
+    made_up = queries.synthetic(view) & {part.run for part in matched.parts if part.run}
+    notices += synthetic_notice(sorted(made_up))
     if not bill.charges:
         notices.append(_no_bill(view, bill))
     return result(
@@ -58,6 +62,11 @@ def usd(amount: Decimal) -> str:
     """Dollars to the cent: $1,234.50, -$5.00."""
     value = cents(amount)
     return f"{'-' if value < 0 else ''}${abs(value):,.2f}"
+
+
+def usd_words(amount: float) -> str:
+    """`usd` of an amount in cents that a table holds."""
+    return usd(exact(amount))
 
 
 def percent_words(frac: Decimal) -> str:

@@ -16,12 +16,14 @@ from charts import (
     own_cost,
     platforms,
     pricebook,
+    reconciliation,
     rollouts,
     sandbox,
     services,
     tenure,
     unit_economics,
     utilisation,
+    waste,
 )
 from charts.theme import Mode
 
@@ -58,6 +60,11 @@ FIGURES: dict[str, list[tuple[str, str, Draw]]] = {
         ("sandbox", "Sandbox calls by environment", sandbox.sandbox),
     ],
     "unit_economics": [("unit_costs", "Unit costs by run", unit_economics.unit_costs)],
+    "waste": [
+        ("ladder", "From paid to effective", waste.ladder),
+        ("waterfall", "From the bill to productive work", waste.waterfall),
+        ("track", "Phases over time", waste.track),
+    ],
     "utilisation": [
         ("heat", "Utilisation by GPU and time", utilisation.heat),
         ("timeline", "Utilisation over time", utilisation.timeline),
@@ -84,6 +91,11 @@ FIGURES: dict[str, list[tuple[str, str, Draw]]] = {
         ("duration", "Demand by share of the time", tenure.duration),
         ("npv", "Present value saved against on demand", tenure.npv),
         ("tornado", "What moves the answer", tenure.tornado),
+    ],
+    "reconciliation": [
+        ("explained", "The bill by who is known to bear it", reconciliation.explained),
+        ("by_day", "Effective cost by UTC day", reconciliation.by_day),
+        ("bridge", "From the invoice to the effective cost", reconciliation.bridge),
     ],
     "gain": [("forest", "Gain by run and benchmark", gain.forest)],
     "learning": [

@@ -137,6 +137,11 @@ def owners(view: View) -> dict[str, tuple[str | None, str | None]]:
     return {str(run): (campaign, team) for run, campaign, team in view.rows(_OWNERS)}
 
 
+def synthetic(view: View) -> frozenset[str]:
+    """Runs that are made-up example data."""
+    return frozenset(str(run) for (run,) in view.rows("select run from runs where synthetic order by run"))
+
+
 def teams(view: View) -> dict[str, str]:
     """Team by campaign."""
     return {str(campaign): str(team) for campaign, team in view.rows(_TEAMS)}

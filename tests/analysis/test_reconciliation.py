@@ -1,0 +1,339 @@
+"""Beside the invoice: cents, commitments, months, corrections, currencies, and what never changes."""
+
+import re
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from analysis.bill import load_bill
+from analysis.moneyparams import MoneyParams
+from analysis.reconciliation import percent_words
+from analysis.result import Result
+from data.readers.base import Choices
+from data.readers.focus import FocusReader
+from data.workspace import Decision
+from models.cents import FULL
+from tests import money_month
+from tests.analysis.bills import COLUMNS, DAY, by, charge, hold, job, load, reconciled, shares, text
+from tests.analysis.conftest import Home
+from tests.data.verl_files import spooled
+
+D = Decimal
+MARCH = datetime(2026, 3, 1)
+
+
+def month_home(home: Home, tmp_path: Path, rows: list[dict[str, str]] | None = None) -> Home:
+    """The made-up month of `tests.money_month`, without its GPU samples."""
+    for run, campaign, attempts in (
+        ("math-v3", "math", (money_month.FAILED, money_month.MATH)),
+        ("swe-agent", "agents", (money_month.SWE,)),
+    ):
+        home.add("runs", {"run": run, "campaign": campaign, "synthetic": False})
+        for n, (start, end) in enumerate(attempts, 1):
+            seconds = (end - start).total_seconds()
+            home.add("attempts", {"run": run, "attempt": n, "started_at": start, "ended_at": end})
+            pool = {"run": run, "attempt": n, "pool": "all", "role": "colocated", "platform": "h100-sxm"}
+            home.add("allocations", {**pool, "gpus": 8, "seconds": seconds, "source": "file"})
+    for number, name, (start, end), node in (
+        ("101", "math-v3", money_month.FAILED, "node-a"),
+        ("102", "math-v3", money_month.MATH, "node-a"),
+        ("103", "swe-agent", money_month.SWE, "node-b"),
+        ("104", "notebook", money_month.NOTEBOOK, "node-a"),
+    ):
+        hours = (end - start).total_seconds() / 3600
+        job(home, number, start, hours, name=name, node_list=node)
+    load(home, tmp_path, rows or month_rows())
+    return home
+
+
+def month_rows() -> list[dict[str, str]]:
+    lines = money_month.bill().splitlines()
+    names = lines[0].split(",")
+    frame = pd.read_csv(pd.io.common.StringIO(money_month.bill()), dtype=str, keep_default_na=False)
+    assert list(frame.columns) == names
+    return frame.to_dict("records")
+
+
+def column(result: Result, table: str, name: str) -> Decimal:
+    """Sum of a column of cents, exact."""
+    return sum((D(str(round(v, 2))) for v in result.tables[table][name].dropna()), D(0))
+
+
+def test_a_month_beside_its_invoice(empty_home: Home, tmp_path: Path) -> None:
+    """Matched: 288 + 5,760 + 8,640 + 576 of GPUs and 410.10 of sandboxes; the truth is the plan's."""
+    result = reconciled(month_home(empty_home, tmp_path))
+    truth = money_month.TRUTH
+    matched = money_month.ALLOCATED_GPU_H * money_month.RATE + money_month.SANDBOX
+    assert result.figure("bill_effective").value == float(truth["total"]) == 37724.67
+    assert result.figure("bill_matched").value == float(matched) == 15674.10
+    assert result.figure("bill_unused").value == float(money_month.UNUSED_USD)
+    open_usd = truth["total"] - matched
+    gross = open_usd - 2 * money_month.CREDIT
+    assert result.figure("bill_explained").value == pytest.approx(
+        float(1 - gross / truth["total"]), abs=1e-15
+    )
+    assert result.answer == (
+        "Explains 38.9 % of the March 2026 invoice: $15,674.10 is matched against $37,724.67; $22,050.57 net "
+        "is not, in 41 lines (credits among them, each counted as an amount). In it: $768.00 commitments "
+        "that nobody used and $20,448.00 GPU time that no run or job held."
+    )
+    assert column(result, "unmatched", "unmatched_usd") == open_usd
+
+
+def test_every_table_adds_up_to_the_same_cents(empty_home: Home, tmp_path: Path) -> None:
+    result = reconciled(month_home(empty_home, tmp_path))
+    whole = D("37724.67")
+    for table, name in (
+        ("lines", "effective_usd"), ("lines", "billed_usd"), ("by_how", "usd"), ("by_run", "usd"),
+        ("by_day", "effective_usd"), ("by_service", "effective_usd"), ("by_service", "billed_usd"),
+    ):  # fmt: skip
+        assert column(result, table, name) == whole, (table, name)
+    for table in ("lines", "by_day", "by_service"):
+        ours, rest = column(result, table, "matched_usd"), column(result, table, "unmatched_usd")
+        assert (ours, rest) == (D("15674.10"), D("22050.57")), table
+    exact = sum(D(text) for text in result.tables["lines"]["effective_usd_exact"])
+    assert exact == whole
+    assert sum(s.usd for s in shares(empty_home).shares) == whole
+
+
+def test_waste_and_reconciliation_stand_on_the_same_gpu_dollars(empty_home: Home, tmp_path: Path) -> None:
+    found = shares(month_home(empty_home, tmp_path))
+    gpu = sum(s.usd for s in found.shares if s.kind in ("gpu", "unused"))
+    nobody = sum(s.usd for s in found.shares if s.kind in ("gpu", "unused") and s.how == "none")
+    assert (gpu, nobody) == (money_month.TRUTH["gpu"], money_month.TRUTH["not_allocated"])
+
+
+@pytest.mark.parametrize("used_h", [24, 18, 12, 0])
+def test_a_commitment_is_its_used_and_its_unused_hours(empty_home: Home, tmp_path: Path, used_h: int) -> None:
+    """A node-hour committed for $80 over a day, bought for $700,000 upfront: used + unused = 24 x $80."""
+    hold(empty_home, "r1", DAY, used_h or 1, hosts={"node-a": 8})
+    commitment = {"CommitmentDiscountId": "plan-1", "BilledCost": "0.00"}
+    buy = charge(0, DAY, 24, ChargeCategory="Purchase", **(commitment | {"BilledCost": "700000"}))
+    rows = [buy]
+    for hour in range(24):
+        at, used = DAY + timedelta(hours=hour), hour < used_h
+        gpu_h = 8 if used else None
+        status = {"CommitmentDiscountStatus": "Used" if used else "Unused", "CommitmentDiscountQuantity": 1}
+        node = "node-a" if used else ""
+        more = {"CommitmentDiscountUnit": "Hours", **status, **commitment}
+        rows.append(charge(80, at, 1, gpu_h=gpu_h, node=node, **more))
+    load(empty_home, tmp_path, rows)
+    found, result = shares(empty_home), reconciled(empty_home)
+    kinds = by(found, "kind")
+    assert kinds.get("gpu", 0) == 80 * used_h
+    assert kinds.get("unused", 0) == 80 * (24 - used_h)
+    assert kinds["purchase"] == 0
+    assert result.figure("bill_billed").value == 700000
+    assert result.figure("bill_effective").value == 1920
+    assert result.figure("bill_unused").value == 80 * (24 - used_h)
+    bridge = {row["part"]: row["usd"] for row in result.tables["totals"].to_dict("records")}
+    assert bridge == {"invoice": 700000, "purchase": -700000, "commitment": 1920, "effective": 1920}
+    assert "the invoice asks for $700,000.00, $698,080.00 more" in result.answer
+
+
+def test_an_unused_commitment_of_something_else_is_no_idle_gpu(empty_home: Home, tmp_path: Path) -> None:
+    database = {"CommitmentDiscountId": "db", "ChargeDescription": "Database hours"}
+    rows = [
+        charge(480, gpu_h=192),
+        charge(5, CommitmentDiscountStatus="Used", **database),
+        charge(3, CommitmentDiscountStatus="Unused", **database),
+    ]
+    load(empty_home, tmp_path, rows)
+    assert by(shares(empty_home), "kind") == {"gpu": 480.0, "other": 8.0}
+    assert "unused" in set(reconciled(empty_home).tables["lines"]["status"])
+
+
+def test_an_unused_reservation_states_its_gpu_seconds(empty_home: Home, tmp_path: Path) -> None:
+    row = charge(
+        480, CommitmentDiscountId="r", CommitmentDiscountStatus="Unused", CommitmentDiscountQuantity=24,
+        CommitmentDiscountUnit="Hours", ChargeDescription="p5.48xlarge reservation",
+    )  # fmt: skip
+    load(empty_home, tmp_path, [row])
+    (share,) = shares(empty_home).shares
+    assert (share.kind, share.how, share.gpu_s, share.usd) == ("unused", "none", 24 * 8 * 3600.0, D(480))
+
+
+def test_a_run_across_two_months_is_split_and_the_months_are_the_whole(
+    empty_home: Home, tmp_path: Path
+) -> None:
+    """31 March 00:00 to 1 April 07:00, $3.10 an hour and one line: $74.40 and $21.70."""
+    start = datetime(2026, 3, 31)
+    hold(empty_home, "r1", start, 31, hosts={"node-a": 8})
+    load(empty_home, tmp_path, [charge("96.10", start, 31, gpu_h=248, node="node-a")])
+    march, april = shares(empty_home, "2026-03"), shares(empty_home, "2026-04")
+    assert (march.usd, april.usd) == (D("74.40"), D("21.70"))
+    assert (march.invoice_usd, april.invoice_usd) == (D("74.40"), D("21.70"))
+    assert {s.day for s in april.shares} == {date(2026, 4, 1)}
+    assert shares(empty_home, "all").usd == D("96.10")
+    assert shares(empty_home).period == "2026-04"
+
+
+def test_thirds_of_a_cent_over_months_are_not_lost(empty_home: Home, tmp_path: Path) -> None:
+    start = datetime(2026, 1, 31, 23)
+    load(empty_home, tmp_path, [charge("0.01", start, 24 * 28 + 2, gpu_h=8)])
+    parts = [shares(empty_home, f"2026-0{n}").usd for n in (1, 2, 3)]
+    assert sum(parts) == D("0.01")
+    assert all(part > 0 for part in parts)
+
+
+def test_the_invoice_of_a_billing_period_holds_its_corrections_of_other_months(
+    empty_home: Home, tmp_path: Path
+) -> None:
+    """April's invoice takes back $48 of 10 March: it reduces March's run on April's invoice."""
+    hold(empty_home, "r1", DAY, 24, hosts={"node-a": 8})
+    rows = [
+        charge(480, gpu_h=192, node="node-a", month="2026-03"),
+        charge(-48, gpu_h=-19.2, node="node-a", month="2026-04", ChargeClass="Correction"),
+    ]
+    load(empty_home, tmp_path, rows)
+    assert by(shares(empty_home, "2026-03"), "run", "day") == {("r1", DAY.date()): 480.0}
+    assert by(shares(empty_home, "2026-04"), "run", "day") == {("r1", DAY.date()): -48.0}
+    april = reconciled(empty_home, "2026-04")
+    assert april.tables["lines"]["status"].tolist() == ["correction"]
+    assert april.answer.startswith("The April 2026 invoice comes to -$48.00, so no share of it is explained")
+
+
+def test_ends_are_exclusive_and_a_leap_day_counts(empty_home: Home, tmp_path: Path) -> None:
+    load(empty_home, tmp_path, [charge(29, datetime(2028, 2, 1), 24 * 29, gpu_h=8)])
+    february = shares(empty_home, "2028-02")
+    assert february.usd == D(29)
+    assert {s.usd for s in february.shares} == {D(1)}
+    assert february.shares[-1].day == date(2028, 2, 29)
+    assert shares(empty_home, "2028-03").shares == ()
+
+
+def test_cost_without_an_invoice_amount_counts_as_cost(empty_home: Home, tmp_path: Path) -> None:
+    hold(empty_home, "r1", DAY, 24, hosts={"node-a": 8})
+    load(empty_home, tmp_path, [charge(480, gpu_h=192, node="node-a", BilledCost="0")])
+    result = reconciled(empty_home)
+    assert result.answer.startswith(
+        "Explains 100 % of the March 2026 invoice: $480.00 of $480.00; no line is left. These are effective "
+        "(amortised) costs; the invoice asks for $0.00, $480.00 less."
+    )
+
+
+def test_a_provider_that_states_no_effective_cost_is_taken_at_its_bill(
+    empty_home: Home, tmp_path: Path
+) -> None:
+    load(
+        empty_home,
+        tmp_path,
+        [charge(480, gpu_h=192, EffectiveCost="0"), charge(20, gpu_h=8, EffectiveCost="0")],
+    )
+    result = reconciled(empty_home)
+    assert result.figure("bill_effective").value == 500
+    assert any(n.code == "effective_from_billed" and "Atlas" in n.text for n in result.warnings)
+
+
+def test_a_currency_without_a_rate_is_listed_outside_the_dollars(empty_home: Home, tmp_path: Path) -> None:
+    rows = [charge(480, gpu_h=192), charge(100, gpu_h=192, BillingCurrency="EUR")]
+    load(empty_home, tmp_path, rows)
+    result = reconciled(empty_home)
+    assert result.figure("bill_effective").value == 480
+    assert result.tables["foreign"].to_dict("records")[0]["own_cost"] == 100
+    assert any(n.code == "currency_left_out" and "EUR" in n.text for n in result.warnings)
+
+
+def test_a_dated_rate_turns_a_currency_into_dollars(empty_home: Home, tmp_path: Path) -> None:
+    load(empty_home, tmp_path, [charge(100, gpu_h=192, BillingCurrency="EUR")])
+    view = empty_home.view()
+    told = {"action": "set", "code": "EUR", "usd_per_unit": "1.085", "date": "2026-03-01", "source": "bank"}
+    one = Decision(1, MARCH, "currency_rate", None, None, told, None)
+    object.__setattr__(view, "money", (one,))
+    bill = load_bill(view, MoneyParams(period="2026-03"))
+    assert [c.effective for c in bill.charges] == [D("108.5")]
+    assert [a.source for a in bill.assumptions] == ["bank"]
+
+
+def test_a_line_in_two_files_is_said_and_counts(empty_home: Home, tmp_path: Path) -> None:
+    row = charge(480, gpu_h=192, node="node-a")
+    load(empty_home, tmp_path, [row])
+    load(empty_home, tmp_path, [row, charge(1, gpu_h=8, node="node-b")], upload="b" * 16)
+    result = reconciled(empty_home)
+    assert result.figure("bill_effective").value == 961
+    assert any(n.code == "charges_twice" and n.text.startswith("1 line stands") for n in result.warnings)
+
+
+def test_no_bill_is_said(home: Home) -> None:
+    result = reconciled(home, "2026-03")
+    assert result.answer.startswith("No bill is loaded for March 2026: load a FOCUS export")
+    assert result.headline == ()
+    assert all(
+        frame.empty or name == "totals" for name, frame in result.tables.items() if name != "other_side"
+    )
+
+
+def test_percent_is_never_rounded_to_all_or_nothing() -> None:
+    assert percent_words(D(1)) == "100 %"
+    assert percent_words(D("0.99999")) == "99.9 %"
+    assert percent_words(D("0.9716")) == "97.2 %"
+    assert percent_words(D("0.00001")) == "0.1 %"
+    assert percent_words(D(0)) == "0 %"
+
+
+SINCE_1_1 = ("CommitmentDiscountQuantity", "CommitmentDiscountUnit", "SkuPriceDetails")
+HEADERS = {
+    "1.0": [c for c in COLUMNS if c not in SINCE_1_1],
+    "1.1": COLUMNS,
+    "1.2": [*COLUMNS, "InvoiceId", "PricingCurrency"],
+    "1.3": [*COLUMNS, "InvoiceId", "ServiceProviderName", "HostProviderName", "AllocatedMethodId"],
+    "1.4": [c.replace("ProviderName", "ServiceProviderName") for c in [*COLUMNS, "InvoiceId"]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("version", HEADERS)
+def test_every_version_of_focus_gives_the_same_charge(tmp_path: Path, version: str) -> None:
+    row = charge(480, gpu_h=192, node="node-a", month="2026-03", InvoiceId="inv-1")
+    row |= {"ServiceProviderName": "Atlas", "HostProviderName": "Atlas"}
+    source = spooled(text([row], HEADERS[version]), tmp_path, "bill.csv")
+    assert FocusReader().sniff(source).confidence > 0.9
+    (cost,) = FocusReader().read(source, Choices(), tmp_path).tables["costs"].to_dict("records")
+    told = {name: cost[name] for name in ("provider", "billed_cost", "quantity", "resource_id", "line")}
+    assert told == {
+        "provider": "Atlas", "billed_cost": 480.0, "quantity": 192.0, "resource_id": "node-a", "line": 2,
+    }  # fmt: skip
+    assert cost["billing_end"] == datetime(2026, 4, 1)
+    assert cost.get("invoice") == (None if version in ("1.0", "1.1") else "inv-1")
+
+
+def answers(home: Home, tmp_path: Path, rows: list[dict[str, str]], **how: Any) -> dict[str, Any]:
+    """What a bill says, with its rows loaded in one file or, with `cut`, in two."""
+    home.con.execute("DELETE FROM costs")
+    cut = how.get("cut", len(rows))
+    for upload, part in (("a" * 16, rows[:cut]), ("b" * 16, rows[cut:])):
+        if part:
+            load(home, tmp_path, part, upload=upload)
+    result = reconciled(home, "2026-03")
+    return {"answer": result.answer, "shares": shares(home, "2026-03").shares} | {
+        name: frame.to_json() for name, frame in result.tables.items()
+    }
+
+
+def test_splitting_or_shuffling_a_file_changes_nothing(empty_home: Home, tmp_path: Path) -> None:
+    home = month_home(empty_home, tmp_path)
+    rows = month_rows()
+    whole = answers(home, tmp_path, rows)
+    assert answers(home, tmp_path, rows, cut=29) == whole
+    assert answers(home, tmp_path, rows[::-1]) == whole
+    assert answers(home, tmp_path, rows[7:] + rows[:7], cut=50) == whole
+
+
+def test_doubling_every_cost_doubles_every_share(empty_home: Home, tmp_path: Path) -> None:
+    home = month_home(empty_home, tmp_path)
+    rows = month_rows()
+    once = answers(home, tmp_path, rows)
+    doubled = [
+        row | {name: str(2 * D(row[name])) for name in ("BilledCost", "EffectiveCost")} for row in rows
+    ]
+    twice = answers(home, tmp_path, doubled)
+    assert sum(s.usd for s in twice["shares"]) == 2 * sum(s.usd for s in once["shares"])
+    for one, two in zip(once["shares"], twice["shares"], strict=True):
+        assert (two.run, two.day, two.how) == (one.run, one.day, one.how)
+        assert abs(two.usd - 2 * one.usd) <= 2 * FULL
+    share = re.match(r"Explains [\d.]+ %", once["answer"])
+    assert share
+    assert twice["answer"].startswith(share[0])

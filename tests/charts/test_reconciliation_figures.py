@@ -1,0 +1,53 @@
+"""Figures of a reconciled bill: every dollar of a table is drawn, negative ones too; words when empty."""
+
+import pytest
+
+from analysis.result import Result
+from charts import reconciliation
+from charts.figures import draw
+from tests.charts.made import result
+
+HOW = [
+    {"how": "resource", "meaning": "the machine", "usd": 360.0, "gpu_hours": 144.0, "lines": 2.0},
+    {"how": "none", "meaning": "credit: <b>x</b>", "usd": -10.0, "gpu_hours": 0.0, "lines": 1.0},
+    {"how": "none", "meaning": "idle", "usd": 120.0, "gpu_hours": 48.0, "lines": 1.0},
+]
+DAYS = [
+    {"day": "2026-03-10", "matched_usd": 360.0, "unmatched_usd": 120.0, "effective_usd": 480.0},
+    {"day": None, "matched_usd": 0.0, "unmatched_usd": -10.0, "effective_usd": -10.0},
+]
+TOTALS = [
+    {"part": "invoice", "label": "Invoice", "kind": "total", "usd": 700.0},
+    {"part": "purchase", "label": "Purchases", "kind": "change", "usd": -230.0},
+    {"part": "effective", "label": "Effective", "kind": "total", "usd": 470.0},
+]
+
+
+@pytest.fixture
+def made() -> Result:
+    return result("reconciliation", by_how=HOW, by_day=DAYS, totals=TOTALS)
+
+
+def test_all_dollars_are_drawn(made: Result) -> None:
+    fig = reconciliation.explained(made)
+    assert sum(float(v) for trace in fig.data for v in trace.x) == 470.0
+    assert [len(trace.x) for trace in fig.data] == [1, 2]
+    assert not any("<b>x</b>" in text for trace in fig.data for text in trace.customdata)
+    assert "$360.00" in fig.layout.meta["alt"]
+
+
+def test_days_stack_and_what_has_none_is_said(made: Result) -> None:
+    fig = reconciliation.by_day(made, "dark")
+    assert [list(trace.y) for trace in fig.data] == [[360.0], [120.0]]
+    assert "without a time" in fig.layout.meta["subtitle"]
+
+
+def test_the_bridge_is_drawn_only_where_there_is_a_difference(made: Result) -> None:
+    assert list(reconciliation.bridge(made).data[0].y) == [700.0, -230.0, 470.0]
+    equal = result("reconciliation", totals=[TOTALS[0], TOTALS[2] | {"usd": 700.0}])
+    assert not reconciliation.bridge(equal).data
+    assert len(draw(made)) == 3
+
+
+def test_no_bill_no_figure() -> None:
+    assert draw(result("reconciliation", "No bill is loaded.")) == []
