@@ -7,6 +7,7 @@ from typing import Any
 import duckdb
 import pandas as pd
 
+from data.job_runs import name_jobs
 from data.merge import merge
 
 EVERY_ATTEMPT = 0
@@ -34,6 +35,7 @@ def derive(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> None:
     con.execute(_CAMPAIGNS)
     con.execute("DELETE FROM checkpoints WHERE upload_id = $by", {"by": BY_DETAILS})
     con.execute(_STARTS, {"by": BY_DETAILS, "first": FIRST_LOGGED})
+    name_jobs(con)
 
 
 _RUNS = """

@@ -9,6 +9,7 @@ import pandas as pd
 from data.arrival.names import run_name_of, unnamed
 from data.attempt_match import Evidence, clock_goes_on, evidence, fingerprint, partner
 from data.errors import UserError
+from data.job_runs import said_by_file
 from data.join import NEW_ATTEMPT, Join
 from data.readers.base import Batch, Choices
 from data.sql import first
@@ -106,6 +107,8 @@ def apply(
             if "resumed_from_attempt" in frame:
                 parents = _attempt_numbers(frame, "resumed_from_attempt", identity)
                 batch.tables[table] = batch.tables[table].assign(resumed_from_attempt=parents)
+    if "scheduler_jobs" in batch.tables:
+        batch.tables["scheduler_jobs"] = said_by_file(batch.tables["scheduler_jobs"])
     told = identity.explicit or (join is not None and join.attempt is not None)
     if not told and not _has_steps(batch):
         for table in BY_STEP & set(batch.tables):

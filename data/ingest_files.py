@@ -70,20 +70,26 @@ def ingest_files(
             return Intake(file_name, [ingest_file(store, path, file_name, decided, progress)])
         grouped = units(found.files, work, decided.format)
         intake = Intake(file_name, [], _worth_saying(found.passed_over, grouped), failed)
-        unclear: list[UserError] = []
-        later: list[Later] = []
-        for unit, watched in _watched(_placed(grouped, file_name), progress):
-            try:
-                _take(store, unit, decided, work, watched, intake, unclear, later)
-            except BaseException as error:
-                error.add_note(f"{len(intake.receipts)} files before {unit.name} were stored")
-                raise
-        for one in later:
-            _take_later(store, one, decided, intake)
-        intake.receipts.sort(key=lambda receipt: natural(receipt.file))
-        return _judged(intake, unclear)
+        return _load_units(store, _placed(grouped, file_name), decided, work, intake, progress)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def _load_units(
+    store: Store, grouped: list[Unit], choices: Choices, work: Path, intake: Intake, progress: Progress
+) -> Intake:
+    unclear: list[UserError] = []
+    later: list[Later] = []
+    for unit, watched in _watched(grouped, progress):
+        try:
+            _take(store, unit, choices, work, watched, intake, unclear, later)
+        except BaseException as error:
+            error.add_note(f"{len(intake.receipts)} files before {unit.name} were stored")
+            raise
+    for one in later:
+        _take_later(store, one, choices, intake)
+    intake.receipts.sort(key=lambda receipt: natural(receipt.file))
+    return _judged(intake, unclear)
 
 
 def _placed(grouped: list[Unit], archive: str) -> list[Unit]:

@@ -4,7 +4,7 @@ import json
 import logging
 import shutil
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -14,6 +14,7 @@ import duckdb
 from data.arrival.spool import spool
 from data.derive import BY_DETAILS
 from data.errors import UserError
+from data.job_runs import name_jobs
 from data.join import CLOCK, FOLDER, Join
 from data.load import TELEMETRY_END, write
 from data.readers.base import Progress, no_progress
@@ -93,38 +94,58 @@ def catch_up(store: Store, *, fresh: bool) -> None:
             _tell(store, [f"Telemetry was rebuilt from {n} original files.", *problems])
         return
     _remember_unacknowledged(store)
+    behind = _behind(store, live)
+    if not any((behind.gone, behind.todo, behind.rejoined)):
+        return
+    _tell(store, ["The last session ended in the middle of a change; it was completed."])
+    if behind.gone:
+        _take_back(store, behind.gone, store.workspace.last_decision_id(), no_progress)
+    con = store.cursor()
+    try:
+        _tell(store, _replay(store, con, behind.todo, no_progress))
+    finally:
+        con.close()
+    if behind.rejoined:
+        again = [*behind.rejoined, *uploads_of(store, behind.targets)]
+        replay_again(store, again, store.workspace.last_decision_id(), no_progress)
+    with store.transaction() as con:
+        set_applied(con, store.workspace.last_decision_id())
+
+
+@dataclass(frozen=True)
+class _Behind:
+    """What was decided and is not in the database: ids of uploads taken back and of moved ones, decisions to
+    apply, and the runs that moved uploads belong to now."""
+
+    gone: list[str]
+    todo: list[Decision]
+    rejoined: list[str]
+    targets: list[str | None]
+
+
+def _behind(store: Store, live: Sequence[Decision]) -> _Behind:
     with store.view() as view:
         loaded = {sha: uid for uid, sha in view.rows("SELECT upload_id, sha256 FROM uploads")}
         row = view.rows("SELECT value FROM meta WHERE key = 'last_decision'")
     applied = int(row[0][0]) if row else 0
     decided = {d.upload_sha256 for d in store.workspace.decisions(live_only=True) if d.kind == "upload"}
-    gone = [uid for sha, uid in loaded.items() if sha not in decided]
     absent = decided - set(loaded)
-    details = [d for d in live if d.kind == "run_details" and d.id > applied]
     moved = {
         d.upload_sha256
         for d in store.workspace.decisions()
         if d.kind in ("join", "undo_join") and d.id > applied
     }
-    rejoined = [uid for sha, uid in loaded.items() if sha in moved and sha in decided]
-    if not (gone or absent or details or rejoined):
-        return
-    _tell(store, ["The last session ended in the middle of a change; it was completed."])
-    if gone:
-        _take_back(store, gone, store.workspace.last_decision_id(), no_progress)
-    todo = [d for d in live if (d.kind == "upload" and d.upload_sha256 in absent) or d in details]
-    con = store.cursor()
-    try:
-        _tell(store, _replay(store, con, todo, no_progress))
-    finally:
-        con.close()
-    if rejoined:
-        targets = [d.run for d in live if d.kind == "join" and d.id > applied]
-        replay_again(
-            store, [*rejoined, *uploads_of(store, targets)], store.workspace.last_decision_id(), no_progress
-        )
-    with store.transaction() as con:
-        set_applied(con, store.workspace.last_decision_id())
+    return _Behind(
+        gone=[uid for sha, uid in loaded.items() if sha not in decided],
+        todo=[
+            d
+            for d in live
+            if (d.kind == "upload" and d.upload_sha256 in absent)
+            or (d.kind == "run_details" and d.id > applied)
+        ],
+        rejoined=[uid for sha, uid in loaded.items() if sha in moved and sha in decided],
+        targets=[d.run for d in live if d.kind == "join" and d.id > applied],
+    )
 
 
 def uploads_of(store: Store, runs: Sequence[str | None]) -> list[str]:
@@ -221,6 +242,7 @@ def _take_back(
         for index, decision in enumerate(todo):
             progress("replay", index, len(todo))
             _apply(store, con, decision)
+        name_jobs(con)
         con.execute(TELEMETRY_END)
         set_applied(con, decision_id)
 

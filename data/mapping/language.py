@@ -179,7 +179,13 @@ def _outcomes() -> tuple[Target, ...]:
             (("billed_cost",), ("day", "charge_start")),
             ("currency", "bucket", "campaign"),
         ),
-        Target("scheduler_jobs", "a scheduler job", _fields("scheduler_jobs"), (("job_id",),), ("cluster",)),
+        Target(
+            "scheduler_jobs",
+            "a scheduler job",
+            _fields("scheduler_jobs", leave=("run_by",)),
+            (("job_id",),),
+            ("cluster",),
+        ),
         Target(
             "env_events",
             "a sandbox call",

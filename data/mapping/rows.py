@@ -20,7 +20,8 @@ from data.tables import Column, tables
 LEARN_ROWS = 500
 JOBS = Template(
     "scheduler_jobs", "Scheduler jobs", "One row a job.", ("scheduler_jobs",),
-    tuple(c.name for c in tables()["scheduler_jobs"] if c.name != "upload_id"), ("job_id",), (), (),
+    tuple(c.name for c in tables()["scheduler_jobs"] if c.name not in ("upload_id", "run_by")),
+    ("job_id",), (), (),
 )  # fmt: skip
 
 

@@ -29,7 +29,10 @@ from data.readers.template_tables import frame_of
 from data.slurm_fields import elapsed_seconds, gpus_of, nodes_of
 
 LOOK_LINES = 400
-_TEXT = {"name": "JobName", "user_name": "User", "account": "Account", "partition": "Partition"}
+_TEXT = {
+    "name": "JobName", "user_name": "User", "account": "Account", "partition": "Partition",
+    "comment": "Comment",
+}  # fmt: skip
 _STAMPS = {"submitted_at": "Submit", "started_at": "Start", "ended_at": "End"}
 _OTHER = ("AllocTRES", "AllocGRES", "ReqTRES", "ReqGRES", "Elapsed", "ElapsedRaw", "NNodes", "AllocNodes")
 _STEP = "job step (it repeats the allocation)"

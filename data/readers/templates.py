@@ -123,16 +123,7 @@ class TemplateReader:
         collector = Collector(self.template, source.name)
         raw = _RawMetrics(layout, fields, parser) if self.template.name == "steps" else None
         rows = CsvRows(source, layout, progress)
-        for row in rows:
-            parsed = parser.parse(row)
-            if isinstance(parsed, SetAside):
-                collector.set_aside.append(parsed)
-                _hopeless(source, collector)
-                continue
-            text = layout.delimiter.join(row.cells)[:TEXT_LIMIT]
-            taken = collector.add(row.line, text, parsed)
-            if taken is not None and raw is not None:
-                raw.add(row.line, row.cells, taken)
+        _collect(source, rows, parser, collector, raw)
         counts = rows.counts
         if not counts.records:
             raise no_rows(source, layout)
@@ -172,6 +163,21 @@ class TemplateReader:
                 batch.mapped[layout.header[i]] = "metric_raw"
             else:
                 batch.unmapped.append(layout.header[i])
+
+
+def _collect(
+    source: Source, rows: CsvRows, parser: RowParser, collector: Collector, raw: "_RawMetrics | None"
+) -> None:
+    for row in rows:
+        parsed = parser.parse(row)
+        if isinstance(parsed, SetAside):
+            collector.set_aside.append(parsed)
+            _hopeless(source, collector)
+            continue
+        text = parser.layout.delimiter.join(row.cells)[:TEXT_LIMIT]
+        taken = collector.add(row.line, text, parsed)
+        if taken is not None and raw is not None:
+            raw.add(row.line, row.cells, taken)
 
 
 def _hopeless(source: Source, collector: Collector) -> None:

@@ -1,0 +1,75 @@
+"""Which run a scheduler job was, where no file and no person says so: by the names of jobs and runs."""
+
+import duckdb
+import pandas as pd
+
+from data.arrival.names import GENERIC
+
+FILE = "file"
+BY_NAME, BY_COMMENT, BY_OUTPUT = "name", "comment", "output file"
+_SLACK_H = 24
+"""sacct writes local time: clocks that are a day or less apart may be the same time in another zone."""
+
+_MATCH = f"""
+WITH open AS (
+    SELECT rowid AS id, job_id, name, comment, upload_id, started_at,
+        coalesce(ended_at, started_at + to_microseconds((elapsed_s * 1e6)::BIGINT)) AS ended_at
+    FROM scheduler_jobs WHERE run IS NULL OR run_by IN ($by_name, $by_comment, $by_output)
+),
+spans AS (
+    SELECT run,
+        CASE WHEN count(*) = count(first) THEN min(first) - INTERVAL {_SLACK_H} HOUR END AS first,
+        CASE WHEN count(*) = count(last) THEN max(last) + INTERVAL {_SLACK_H} HOUR END AS last
+    FROM (
+        SELECT run, attempt, min(first) AS first, max(last) AS last FROM (
+            SELECT run, attempt, started_at AS first,
+                coalesce(ended_at, started_at + to_microseconds((elapsed_s * 1e6)::BIGINT)) AS last
+            FROM attempts
+            UNION ALL SELECT run, attempt, started_at, ended_at FROM allocations
+        ) GROUP BY run, attempt
+    ) GROUP BY run
+),
+named AS (
+    SELECT run, synthetic, first, last FROM runs LEFT JOIN spans USING (run)
+    WHERE lower(run) NOT IN (SELECT unnest($generic::VARCHAR[]))
+),
+found AS (
+    SELECT o.id, n.run, $by_name AS how, 1 AS rank FROM open o JOIN named n ON n.run = trim(o.name)
+    UNION ALL
+    SELECT o.id, n.run, $by_comment, 2 FROM open o JOIN named n ON n.run = trim(o.comment)
+    UNION ALL
+    SELECT o.id, n.run, $by_output, 3 FROM open o
+    JOIN named n ON n.run = 'slurm-' || regexp_replace(o.job_id, '#[0-9]+$', '')
+),
+fitting AS (
+    SELECT f.id, arg_min(f.run, f.rank) AS run, arg_min(f.how, f.rank) AS how
+    FROM found f JOIN open o USING (id) JOIN named n USING (run) LEFT JOIN uploads u USING (upload_id)
+    WHERE coalesce(u.synthetic = n.synthetic, true)
+        AND coalesce(o.started_at <= n.last, true) AND coalesce(o.ended_at >= n.first, true)
+    GROUP BY f.id
+)
+UPDATE scheduler_jobs j SET run = m.run, run_by = m.how
+FROM (SELECT o.id, f.run, f.how FROM open o LEFT JOIN fitting f USING (id)) m
+WHERE j.rowid = m.id AND (j.run IS DISTINCT FROM m.run OR j.run_by IS DISTINCT FROM m.how)
+"""
+
+
+def name_jobs(con: duckdb.DuckDBPyConnection) -> None:
+    """Fill `run` and `run_by` of jobs that have a run's name or comment, or whose output file is its log.
+
+    Slurm calls the output of job 123 `slurm-123.out`, and a log of that name is run `slurm-123`. A job more
+    than a day before or after the run is another one, general names say nothing, and what a file or a person
+    says stays. Always derived anew, so a run that comes later, or goes, changes its jobs.
+    """
+    if not con.execute("SELECT 1 FROM scheduler_jobs LIMIT 1").fetchall():
+        return
+    told = {"by_name": BY_NAME, "by_comment": BY_COMMENT, "by_output": BY_OUTPUT}
+    con.execute(_MATCH, {**told, "generic": sorted(GENERIC)})
+
+
+def said_by_file(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Jobs of a file, those with a run marked as told by it."""
+    if "run" not in jobs:
+        return jobs
+    told = pd.Series(FILE, jobs.index, dtype=object)
+    return jobs.assign(run_by=told.where(jobs["run"].notna(), None))
