@@ -1,6 +1,4 @@
-"""What the GPUs did while they were paid for: the ladder, a map of GPU against time, a timeline."""
-
-import textwrap
+"""What the GPUs did while they were paid for: a map of GPU against time, a timeline."""
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -8,13 +6,10 @@ from plotly.subplots import make_subplots
 
 from analysis.measures import MEASURES
 from analysis.result import Result
-from analysis.words import digits3, money
 from charts import theme
-from charts.blocks import band, error_bars, has
+from charts.blocks import band, has
 from charts.synthetic import marked
 from charts.theme import Mode
-
-RUNGS = {"paid": "Paid", "allocated": "Allocated", "active": "Active", "effective": "Effective"}
 
 BELOW_MAP_PX, SCALE_BELOW_PX = 112, 66
 """Room under the map, and how far below the map its colour scale begins."""
@@ -24,95 +19,6 @@ def measure_label(result: Result) -> str:
     """Return the name of the measure that a result shows."""
     known = MEASURES.get(str(result.params.get("measure", "")))
     return known.label if known else "Utilisation"
-
-
-@marked
-def ladder(result: Result, mode: Mode = "light") -> go.Figure:
-    """Draw paid, allocated, active and effective, in dollars where they are known, else in GPU-hours."""
-    frame = result.tables.get("ladder")
-    dollars = has(frame, "usd")
-    unit = "dollars" if dollars else "GPU-hours"
-    title = f"From paid to effective, in {unit}"
-    value = "usd" if dollars else "gpu_hours"
-    if not has(frame, "rung", value):
-        why = "Neither allocated time nor GPU samples are loaded."
-        return theme.empty(why, title=title, table="ladder", mode=mode)
-    data = frame.reset_index(drop=True)
-    known = data[data[value].notna()]
-    fig = go.Figure(_rungs(known, value, mode))
-    _unknown_rungs(fig, data[data[value].isna()], mode)
-    told = ", ".join(f"{r.rung} {_amount(getattr(r, value), dollars)}" for r in known.itertuples())
-    theme.apply(
-        fig,
-        title=title,
-        subtitle="whiskers: unsampled time counted as 0 and as 1",
-        alt=f"Ladder of {unit}: {told}.",
-        table="ladder",
-        mode=mode,
-        x="USD" if dollars else "GPU-hours (GPU-h)",
-        height=120 + 36 * len(data),
-    )
-    fig.update_layout(bargap=0.35, showlegend=False)
-    fig.update_xaxes(
-        rangemode="tozero", tickformatstops=theme.TICKS, tickprefix="$" if dollars else "", nticks=6
-    )
-    fig.update_yaxes(
-        tickvals=list(range(len(data))),
-        ticktext=[RUNGS.get(str(r), theme.escape(r)) for r in data["rung"]],
-        range=[len(data) - 0.5, -0.5],
-        showgrid=False,
-        zeroline=False,
-    )
-    return fig
-
-
-def _unknown_rungs(fig: go.Figure, unknown: pd.DataFrame, mode: Mode) -> None:
-    """Say in the place of a bar why there is none."""
-    for place, row in unknown.iterrows():
-        fig.add_annotation(
-            x=0,
-            y=place,
-            xref="paper",
-            text=_wrapped(f"not known: {row['missing']}"),
-            showarrow=False,
-            xanchor="left",
-            align="left",
-            font={"size": 11, "color": theme.palette(mode).quiet},
-        )
-
-
-def _wrapped(text: str) -> str:
-    return "<br>".join(textwrap.wrap(theme.escape(text), 42))
-
-
-def _amount(value: float, dollars: bool) -> str:
-    return money(value) if dollars else f"{digits3(value)} GPU-hours"
-
-
-def _rungs(known: pd.DataFrame, value: str, mode: Mode) -> go.Bar:
-    colours = theme.palette(mode)
-    shades = {
-        "paid": colours.axis,
-        "allocated": colours.quiet,
-        "active": colours.accent,
-        "effective": colours.good,
-    }
-    return go.Bar(
-        x=known[value],
-        y=list(known.index),
-        orientation="h",
-        marker={"color": [shades.get(str(r), colours.accent) for r in known["rung"]]},
-        error_x=error_bars(known[value], known[f"{value}_low"], known[f"{value}_high"], colours.text),
-        text=[_amount(v, value == "usd") for v in known[value]],
-        insidetextfont={"color": colours.surface},
-        textposition="inside",
-        insidetextanchor="start",
-        textangle=0,
-        customdata=[
-            [RUNGS.get(str(r.rung), r.rung), theme.escape(r.basis or "")] for r in known.itertuples()
-        ],
-        hovertemplate="<b>%{customdata[0]}</b> %{text}<br>%{customdata[1]}<extra></extra>",
-    )
 
 
 @marked

@@ -159,20 +159,7 @@ def gpu_result(gpus: int = 8, bins: int = 50) -> Result:
         for g in range(gpus) for b in range(bins) if g < gpus - 1 or b >= 10
     ]  # fmt: skip
     timeline = [{**h, "gpus": gpus} for h in heat[:bins]]
-    ladder = [
-        {"rung": "paid", "gpu_hours": None, "usd": None, "missing": "no bill is loaded", "basis": ""},
-        {"rung": "allocated", "gpu_hours": 10.0, "usd": 20.0, "missing": "", "basis": "allocations"},
-        {
-            "rung": "active",
-            "gpu_hours": 8.0,
-            "usd": 16.0,
-            "usd_low": 12.0,
-            "usd_high": 18.0,
-            "missing": "",
-            "basis": "",
-        },
-    ]
-    return result("utilisation", params={"measure": "gpu_util"}, heat=heat, timeline=timeline, ladder=ladder)
+    return result("utilisation", params={"measure": "gpu_util"}, heat=heat, timeline=timeline)
 
 
 def test_heat_has_a_row_a_gpu_groups_named_once_and_gaps_where_nothing_was_sampled() -> None:
@@ -194,7 +181,7 @@ def test_timeline_keeps_least_and_most_and_shows_coverage() -> None:
 def test_a_hole_is_drawn_from_its_first_minute_to_its_last() -> None:
     made = gpu_result(gpus=2, bins=60)
     start, end = pd.Timestamp("2026-01-05 10:40"), pd.Timestamp("2026-01-05 10:45")
-    holed = {k: t for k, t in made.tables.items() if k == "ladder"}
+    holed: dict[str, pd.DataFrame] = {}
     for name in ("heat", "timeline"):
         table = made.tables[name]
         holed[name] = table[(table["bin"] < start) | (table["bin"] >= end)]
@@ -219,13 +206,6 @@ def test_the_csv_of_a_map_places_each_cell_in_the_middle_of_its_bin() -> None:
     rows = drawn(utilisation.heat(gpu_result(gpus=4, bins=11), "light"))
     assert rows["Time (UTC)"].min() == pd.Timestamp("2026-01-05 10:00:30")
     assert rows["Time (UTC)"].max() == pd.Timestamp("2026-01-05 10:10:30")
-
-
-def test_the_ladder_says_which_rung_is_not_known() -> None:
-    fig = utilisation.ladder(gpu_result(), "light")
-    assert list(fig.data[0].x) == [20.0, 16.0]
-    assert any("no bill is loaded" in a.text for a in fig.layout.annotations)
-    assert list(fig.layout.yaxis.ticktext) == ["Paid", "Allocated", "Active"]
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

@@ -23,7 +23,7 @@ def test_a_measure_is_shown_with_what_it_does_not_prove(app: App, example: Store
     assert not at.exception
     assert "Does not prove" in words(at)
     tables = [json.loads(c.proto.spec)["layout"]["meta"]["table"] for c in at.get("plotly_chart")]
-    assert tables == ["ladder", "heat", "timeline"]
+    assert tables == ["ladder", "heat", "timeline", "track"]
 
 
 def test_heat_rows_are_gpus_and_values_are_percent(app: App, example: Store) -> None:
@@ -46,8 +46,8 @@ def test_a_measure_nobody_recorded_is_said_and_not_replaced(app: App, example: S
         if "was not recorded; recorded:" in m.value.replace("\\", "")
     )
     assert "GFX activity (AMD)" in answer
-    figures = next(str(h.value) for h in at.get("html") if "ipd-figures" in str(h.value))
-    assert "Not known" in figures.split("</div>")[0]
+    figures = [str(h.value) for h in at.get("html") if "ipd-figures" in str(h.value)]
+    assert "Not known" in figures[1].split("</div>")[0]
 
 
 def test_the_address_picks_run_and_measure(app: App, example: Store) -> None:
@@ -67,3 +67,12 @@ def test_an_empty_home_offers_the_example(app: App) -> None:
     at = opened(app)
     assert not at.exception
     assert any("example" in b.label.lower() for b in at.button)
+
+
+def test_a_stall_is_listed_with_its_length_dollars_and_evidence(app: App, example: Store) -> None:
+    at = opened(app, ut_run="h100-async")
+    assert not at.exception
+    assert "GPU-hours" in words(at)
+    at.number_input(key="ut_stall_min").set_value(600.0).run()
+    assert not at.exception
+    assert "No stall was found" in words(at)
