@@ -34,9 +34,9 @@ EVEN = (
     "break_even_path_frac", "expected_frac", "months", "verdict",
 )  # fmt: skip
 SERVICES = (
-    "run", "offer", "basis", "tuning", "usd", "usd_low", "usd_high", "ratio_to_run", "breakeven_usd_per_gpu_h",
-    "breakeven_tok_per_gpu_h", "comparable", "why_not", "failed_jobs_billed", "as_of", "conditions", "status",
-    "source", "prefill_usd", "sample_usd", "train_usd",
+    "run", "offer", "basis", "tuning", "usd", "usd_low", "usd_high", "ratio_to_run",
+    "breakeven_usd_per_gpu_h", "breakeven_tok_per_gpu_h", "comparable", "why_not", "failed_jobs_billed",
+    "as_of", "conditions", "status", "source", "prefill_usd", "sample_usd", "train_usd",
 )  # fmt: skip
 SETTINGS = ("label", "value", "low", "high", "unit", "status", "source", "date", "note")
 LABELS = {

@@ -22,7 +22,7 @@ def test_without_a_cost_of_capital_the_answer_asks_for_it(app: App, loaded: Stor
     at = opened(app)
     assert not at.exception
     assert "no published number was found" in answer(at)
-    assert len(at.get("plotly_chart")) == 1
+    assert len(at.get("plotly_chart")) == 2
     assert at.number_input(key="own_unit_usd").placeholder
 
 
@@ -30,7 +30,7 @@ def test_with_one_it_compares_and_keeps_the_price(app: App, loaded: Store) -> No
     at = opened(app, own_wacc_frac="10", own_gpus="64", own_used="60", own_buy="H100 SXM")
     assert not at.exception
     assert "Cheapest for 64 H100 SXM" in answer(at)
-    assert len(at.get("plotly_chart")) == 7
+    assert len(at.get("plotly_chart")) == 8
     at.button(key="own_use").click().run()
     assert not at.exception
     with loaded.view() as view:
