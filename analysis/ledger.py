@@ -25,6 +25,7 @@ from analysis.phases import by_run_and_phase, phase_costs, waiting_usd
 from analysis.points import POINTS, score_points
 from analysis.result import Notice, Result
 from analysis.spend import LINEAGE_UNKNOWN, Spend, compute_spend, filters_of
+from analysis.spendlines import SPEND_LINES
 from data.queries import spend as queries
 from data.view import View
 
@@ -50,6 +51,7 @@ EMPTY = {
     "scores": POINTS,
     "campaigns": ["campaign", "usd"],
     "lost": ["run", "attempt", "cause", "gpu_hours", "usd"],
+    "lines": SPEND_LINES,
 }
 
 
@@ -63,7 +65,7 @@ class LedgerParams(CommonParams):
 
 def compute(view: View, params: LedgerParams) -> Result:
     """Tables: `ledger` (LEDGER), `phases` (run, phase, usd, seconds), `scores` (points of score against
-    spend), `campaigns`, `lost` (run, attempt, cause, gpu_hours, usd).
+    spend), `campaigns`, `lost` (run, attempt, cause, gpu_hours, usd), `lines` (SPEND_LINES).
     """
     spend = compute_spend(view, params)
     if spend.runs.empty:
@@ -93,7 +95,7 @@ def compute(view: View, params: LedgerParams) -> Result:
         headline=figures(params, subject, row, point),
         tables={
             "ledger": ledger, "phases": phases, "scores": points[points["x"].notna()].reset_index(drop=True),
-            "campaigns": spend.campaigns, "lost": spend.lost,
+            "campaigns": spend.campaigns, "lost": spend.lost, "lines": spend.lines,
         },
         assumptions=[*spend.assumptions, *evals.assumptions], notices=notices, prices=spend.allocations,
     )  # fmt: skip

@@ -16,6 +16,7 @@ from analysis.params import CommonParams
 from analysis.prices import COLUMNS as PRICE_COLUMNS
 from analysis.prices import RATES, Pricing, price_rows
 from analysis.result import Assumption, Notice
+from analysis.spendlines import spend_lines
 from analysis.words import listing, money
 from data.gpu.claims import contradicted
 from data.queries import spend as queries
@@ -61,8 +62,8 @@ class Spend:
     `runs`: a row a run: gpu_hours, usd, usd_low, usd_high at the asked boundary; usd_compute, usd_campaign,
     usd_full; lost_usd, lineage_frac, goodput_frac; basis (rent, metered: dollars from tokens and no GPU
     hours, or both). `lost`: run, attempt, cause, gpu_hours, usd. `campaigns`: the same sums by campaign, with
-    what was booked to the campaign alone. `rows`: the allocations as rows, `bills`: token bills
-    by attempt.
+    what was booked to the campaign alone. `lines`: what each run's dollars are made of (SPEND_LINES), every
+    attempt counted. `rows`: the allocations as rows, `bills`: token bills by attempt.
     """
 
     allocations: pd.DataFrame
@@ -73,6 +74,7 @@ class Spend:
     assumptions: tuple[Assumption, ...]
     notices: tuple[Notice, ...]
     rows: tuple[Row, ...]
+    lines: pd.DataFrame
     bills: tuple[Row, ...] = ()
 
 
@@ -106,6 +108,7 @@ def compute_spend(view: View, params: CommonParams, pricing: Pricing | None = No
         assumptions=(*assumptions, *bills.assumptions),
         notices=(*notices, *booked_notices, *bills.notices, *extra, *_notices(rows, tries, runs)),
         rows=rows,
+        lines=spend_lines(rows, booked, bills.rows),
         bills=bills.rows,
     )
 

@@ -247,3 +247,26 @@ def test_gpus_that_nobody_counted_are_missing_and_not_free(home: Home) -> None:
     assert pd.isna(row["usd"])
     assert pd.isna(row["gpu_hours"])
     assert [n.where for n in found.notices if n.code == "cost_unknown"] == ["steady"]
+
+
+def test_lines_of_a_run_add_up_to_its_boundaries(home):
+    """Judges, sandbox cores and booked costs have lines of their own."""
+    home.con.execute("UPDATE allocations SET role = 'judge' WHERE run = 'apart' AND pool = 'train'")
+    home.add(
+        "costs",
+        {"run": "apart", "bucket": "storage", "billed_cost": 7.0, "currency": "USD"},
+        {"campaign": "math", "bucket": "staff", "billed_cost": 9.0, "currency": "USD"},
+    )
+    spend = compute_spend(home.view(), CommonParams(boundary="full"))
+    lines = spend.lines.set_index(["run", "line"])
+    assert lines.loc[("apart", "judge"), "usd"] == pytest.approx(2)
+    assert lines.loc[("apart", "sandbox"), ["quantity", "unit"]].tolist() == [5.0, "vCPU-hours"]
+    assert lines.loc[("apart", "storage"), "usd"] == pytest.approx(7)
+    assert lines.loc[("", "staff"), ["campaign", "usd"]].tolist() == ["math", 9.0]
+    runs = spend.runs.set_index("run")
+    pools = spend.lines[spend.lines["boundary"] == "campaign"].groupby("run")["usd"].sum()
+    for run in runs.index:
+        assert pools[run] == pytest.approx(runs.loc[run, "usd_campaign"])
+    assert spend.lines.loc[spend.lines["run"] == "apart", "usd"].sum() == pytest.approx(
+        runs.loc["apart", "usd_full"]
+    )
