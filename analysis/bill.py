@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
@@ -24,6 +24,10 @@ from models.cents import FULL, apportion, cents, exact, total
 GPU_KINDS = ("gpu", "unused")
 BUCKETS = ("gpu", "storage", "evals", "data", "staff")
 USD = "USD"
+_TEXTS = (
+    "provider", "service", "resource_id", "resource_name", "account", "description", "category", "invoice",
+    "run", "campaign",
+)  # fmt: skip
 _CPU = frozenset({"cpu", "cpus", "vcpu", "vcpus", "core", "cores", "memory", "ram"})
 
 
@@ -110,9 +114,9 @@ def load_bill(view: View, params: MoneyParams) -> Bill:
     span = None if period == ALL else month(period)
     rows = records(queries.charges(view, *(span or (None, None))))
     maker = _Maker(view, span)
-    made = [charge for row in rows if (charge := maker.charge(row)) is not None]
-    made.sort(key=_order)
-    made = [replace(charge, number=n) for n, charge in enumerate(made, 1)]
+    told = [values for row in rows if (values := maker.charge(row)) is not None]
+    told.sort(key=_order)
+    made = [Charge(number=n, **values) for n, values in enumerate(told, 1)]
     kept = tuple(charge for charge in made if charge.effective is not None)
     billed = [charge.billed for charge in kept if charge.billed is not None]
     start, end = span or _extent(made)
@@ -155,15 +159,18 @@ def _extent(charges: list[Charge]) -> tuple[datetime, datetime]:
     )
 
 
-def _order(charge: Charge) -> tuple[object, ...]:
-    texts = (
-        charge.provider, charge.service, charge.resource_id, charge.resource_name, charge.description,
-        charge.kind, charge.category, charge.account, charge.run, charge.campaign, charge.currency,
-        charge.invoice, charge.team, charge.job, charge.host,
-    )  # fmt: skip
-    start = charge.start or datetime.max
-    numbers = (charge.own, charge.own_billed or Decimal(0), charge.gpu_s or 0.0)
-    return (start, charge.end or start, *(one or "" for one in texts), *numbers, charge.upload_id)
+_ORDER = (
+    "provider", "service", "resource_id", "resource_name", "description", "kind", "category", "account",
+    "run", "campaign", "currency", "invoice", "commitment", "team", "job", "host",
+)  # fmt: skip
+
+
+def _order(values: Row) -> tuple[object, ...]:
+    """What a charge says, in an order that does not depend on files; equal lines may change places."""
+    start = values["start"] or datetime.max
+    numbers = (values["own"], values["own_billed"] or Decimal(0), values["gpu_s"] or 0.0)
+    texts = (values[name] or "" for name in _ORDER)
+    return (start, values["end"] or start, *texts, *numbers, values["upload_id"])
 
 
 class _Maker:
@@ -179,34 +186,30 @@ class _Maker:
         self.other_commitments = {c["commitment_id"] for c in commitments if c["used"] and not c["gpu"]}
         self.said: Counter[str] = Counter()
 
-    def charge(self, row: Row) -> Charge | None:
-        """The charge of a row, None when it has no amount."""
+    def charge(self, row: Row) -> Row | None:
+        """Fields of the `Charge` of a row, None when it has no amount."""
         billed, effective = _amount(row["billed"]), _amount(row["effective"])
         flat = effective is None or (text(row["provider"]) in self.flat and billed is not None)
         own = billed if flat else effective
         if own is None:
             self.said["no_amount"] += 1
             return None
-        start, end = stamp(row["charge_start"]) or stamp(row["day"]), stamp(row["charge_end"])
-        tags = named_in(text(row["tags"]))
-        kind, unused = self._kind(row)
-        charge = Charge(
-            number=0, start=start, end=end, kind=kind, unused=unused,
-            credit=_is(row["category"], "credit"), correction=_is(row["charge_class"], "correction"),
-            **{name: text(row[name]) for name in (
-                "provider", "service", "resource_id", "resource_name", "account", "description", "category",
-                "invoice", "run", "campaign",
-            )},
-            platform=self._platform(row), commitment=text(row["commitment_id"]),
-            gpu=_model(row), team=tags.get("team"), job=tags.get("job"),
-            host=tags.get("host"), tagged=_by_tag(row, tags), gpu_s=_bought(row, unused),
-            currency=(text(row["currency"]) or USD).upper(), own=own, own_billed=billed, effective=own,
-            billed=billed, from_billed=flat, upload_id=str(row["upload_id"]),
-        )  # fmt: skip
-        self.said["no_currency"] += text(row["currency"]) is None
+        tags, (kind, unused) = named_in(text(row["tags"])), self._kind(row)
+        currency = text(row["currency"])
+        self.said["no_currency"] += currency is None
+        values = {name: text(row[name]) for name in _TEXTS} | {
+            "start": stamp(row["charge_start"]) or stamp(row["day"]), "end": stamp(row["charge_end"]),
+            "kind": kind, "unused": unused, "credit": _is(row["category"], "credit"),
+            "correction": _is(row["charge_class"], "correction"), "platform": self._platform(row),
+            "commitment": text(row["commitment_id"]), "gpu": _model(row), "team": tags.get("team"),
+            "job": tags.get("job"), "host": tags.get("host"), "tagged": _by_tag(row, tags),
+            "gpu_s": _bought(row, unused) if kind in (*GPU_KINDS, "credit") else None,
+            "currency": (currency or USD).upper(), "own": own, "own_billed": billed, "from_billed": flat,
+            "upload_id": str(row["upload_id"]),
+        }  # fmt: skip
         if stamp(row["billing_start"]) is None:
-            charge = self._in_span(charge)
-        return self._in_usd(charge)
+            self._cut(values)
+        return values | self._dollars(values)
 
     def _kind(self, row: Row) -> tuple[str, bool]:
         """Kind of a line, and whether it is capacity that nobody used."""
@@ -234,34 +237,35 @@ class _Maker:
         platform = (self.book.platform(named) or self.book.platform_of_gpu(named)) if named else None
         return platform.platform_id if platform else None
 
-    def _in_span(self, charge: Charge) -> Charge:
-        """The part of a charge that lies in the period, by seconds; parts of all months add up to it."""
-        if self.span is None or charge.start is None or charge.end is None:
-            return charge
-        parts = months(charge.start, charge.end)
-        place = next(i for i, part in enumerate(parts) if self.span[0] <= part.start < self.span[1])
+    def _cut(self, values: Row) -> None:
+        """Keep the part of a charge that lies in the period, by seconds; all months add up to the whole."""
+        start, end = values["start"], values["end"]
+        if self.span is None or start is None or end is None:
+            return
+        parts = months(start, end)
         if len(parts) == 1:
-            return charge
+            return
+        place = next(i for i, part in enumerate(parts) if self.span[0] <= part.start < self.span[1])
         weights = [part.seconds for part in parts]
-        frac = weights[place] / math.fsum(weights)
-        return replace(
-            charge, start=parts[place].start, end=parts[place].end,
-            own=apportion(charge.own, weights, FULL)[place],
-            own_billed=charge.own_billed and apportion(charge.own_billed, weights, FULL)[place],
-            gpu_s=None if charge.gpu_s is None else charge.gpu_s * frac,
-        )  # fmt: skip
+        values |= {"start": parts[place].start, "end": parts[place].end}
+        for name in ("own", "own_billed"):
+            if values[name] is not None:
+                values[name] = apportion(values[name], weights, FULL)[place]
+        if values["gpu_s"] is not None:
+            values["gpu_s"] *= weights[place] / math.fsum(weights)
 
-    def _in_usd(self, charge: Charge) -> Charge:
+    def _dollars(self, values: Row) -> Row:
         """Dollars at the rate of the day on which the charge starts; None without a rate."""
-        if charge.currency == USD:
-            return replace(charge, effective=charge.own, billed=charge.own_billed)
-        key = charge.currency, charge.day
-        if key not in self.found:
-            self.found[key] = rate_on(self.rates, key[0], key[1]) if key[1] else None
-        if (rate := self.found[key]) is None:
-            return replace(charge, effective=None, billed=None)
-        billed = None if charge.own_billed is None else charge.own_billed * rate.usd_per_unit
-        return replace(charge, effective=charge.own * rate.usd_per_unit, billed=billed)
+        own, billed, code = values["own"], values["own_billed"], values["currency"]
+        if code == USD:
+            return {"effective": own, "billed": billed}
+        day = None if values["start"] is None else values["start"].date()
+        if (code, day) not in self.found:
+            self.found[code, day] = rate_on(self.rates, code, day) if day else None
+        if (rate := self.found[code, day]) is None:
+            return {"effective": None, "billed": None}
+        one = rate.usd_per_unit
+        return {"effective": own * one, "billed": None if billed is None else billed * one}
 
     def assumptions(self) -> list[Assumption]:
         """The exchange rates that were used."""

@@ -42,6 +42,8 @@ def apportion(whole: Decimal, weights: Sequence[float | Decimal], quantum: Decim
     goes to the largest part. A negative whole gives the mirrored parts. Raises ValueError for no weights, a
     negative weight, or weights that are all 0 beside a whole that is not.
     """
+    if len(weights) == 1 and weights[0] > 0:
+        return [whole]
     shares = [exact(weight) for weight in weights]
     if any(share < 0 for share in shares):
         raise ValueError("a weight is negative")

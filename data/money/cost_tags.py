@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 import duckdb
 import pandas as pd
@@ -24,6 +25,7 @@ MORE_KEYS = {
 """What else a tag may say of a charge: who answers for it, which job or machine it was."""
 
 
+@lru_cache(maxsize=1 << 12)
 def named_in(tags: str | None) -> dict[str, str]:
     """Run, campaign, team, job and host that the tags of a charge name; only those that they name."""
     return _named(tags, KEYS | MORE_KEYS) if tags else {}
