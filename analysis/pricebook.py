@@ -42,7 +42,7 @@ RATES = [
     "entered_at",
 ]
 NUMBERS = ["value", "usd", "version"]
-IN_FORCE, PENDING, RETIRED, REPLACED = "in force", "not yet", "retired", "replaced"
+IN_FORCE, EARLIER, PENDING, RETIRED, REPLACED = "in force", "earlier", "not yet", "retired", "replaced"
 
 
 class PriceBookParams(CommonParams):
@@ -60,7 +60,7 @@ def compute(view: View, params: PriceBookParams) -> Result:
         raise UserError(f"'{params.platform}' is no platform", "platform", f"Use one of {names}.")
     prices = table([_row(book, p) for p in book.prices() if p.value is not None], PRICES, NUMBERS)
     wanted = [v for v in book.all_versions() if params.platform in ("", v.platform_id)]
-    versions = [{**_row(book, v), "state": _state(book, v), "day": _day(v)} for v in wanted]
+    versions = [{**_row(book, v), "state": state_of(book, v), "day": _day(v)} for v in wanted]
     history = table(versions, VERSIONS, NUMBERS)
     history["day"] = pd.to_datetime(history["day"])
     return result(
@@ -89,12 +89,20 @@ def _row(book: Catalogue, price: Price) -> Row:
     }
 
 
-def _state(book: Catalogue, price: Price) -> str:
+def state_of(book: Catalogue, price: Price) -> str:
+    """A version on the book's day: in force, earlier, not yet, retired, or replaced by a correction."""
     if book.price_key(price.price_id) == price.key:
         return IN_FORCE
+    mine = [v for v in book.versions_of(price.price_id) if v.decision]
+    if price.decision:
+        replaced = any(v.as_of == price.as_of and v.decision > price.decision for v in mine)
+    else:
+        replaced = not price.from_day or price.from_day >= min(v.as_of for v in mine)
+    if replaced:
+        return REPLACED
     if price.retired:
         return RETIRED
-    return PENDING if book.day is not None and price.from_day > book.day.isoformat() else REPLACED
+    return PENDING if book.day is not None and price.from_day > book.day.isoformat() else EARLIER
 
 
 def _day(price: Price) -> str | None:

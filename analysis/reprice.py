@@ -15,13 +15,13 @@ from analysis.result import Assumption, Figure, Notice, Result
 from analysis.spend import Spend, compute_spend
 from analysis.words import digits3, listing, money, plural
 from data.catalogue import Catalogue
-from data.catalogue_types import RENT_PER, Price, price_words
+from data.catalogue_types import RENT_PER, STATUS_WORDS, Price, price_words
 from data.errors import UserError
 from data.view import View
 
 NUMBERS = ["gpu_hours", "usd_stored", "usd_new", "change_usd", "change_frac"]
 RUNS = ["run", "campaign", *NUMBERS, "why"]
-PRICES = ["which", "platform", "price_id", "version", "usd_per_h", "as_of", "price_status", "price_source"]
+PRICES = ["which", "platform", "price_id", "version", "usd_per_h", "as_of", "badge", "price_source"]
 NOT_MOVED = "metered"
 
 
@@ -204,10 +204,10 @@ def _prices(stored: Spend, other: Spend, book: Catalogue, scenario: Catalogue) -
                     "version": number(version),
                     "usd_per_h": row["usd_per_h"],
                     "as_of": row["price_date"],
-                    "price_status": row["price_status"],
+                    "badge": STATUS_WORDS[row["price_status"]],
                     "price_source": row["price_source"],
                 }
-    return table(list(out.values()), PRICES, ["version", "usd_per_h"])
+    return table(list(out.values()), PRICES, ["version", "usd_per_h"]).astype({"version": "Int64"})
 
 
 def _named(spend: Spend, which: str) -> list[Assumption]:

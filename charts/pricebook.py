@@ -27,7 +27,10 @@ def history(result: Result, mode: Mode = "light", kind: str = "") -> go.Figure:
     tiers = sorted(set(drawn["tier"]), key=lambda tier: (tier == "", tier))
     for place, tier in enumerate(tiers):
         part = drawn[drawn["tier"] == tier].sort_values("day")
-        fig.add_trace(_dots(part, tier or NO_TIER, colours[place % len(colours)]))
+        colour = colours[place % len(colours)]
+        for _, mine in part[(part["status"] == "user") & (part["state"] != "replaced")].groupby("price_id"):
+            fig.add_trace(_steps(mine, colour))
+        fig.add_trace(_dots(part, tier or NO_TIER, colour))
     for status in [s for s in SYMBOLS if s in set(drawn["status"])]:
         marker = {"symbol": SYMBOLS[status], "color": theme.palette(mode).quiet, "size": 9}
         name = WORDS.get(status, status)
@@ -35,7 +38,7 @@ def history(result: Result, mode: Mode = "light", kind: str = "") -> go.Figure:
             go.Scatter(x=[None], y=[None], mode="markers", name=name, marker=marker, hoverinfo="skip")
         )
     lost = len(data) - len(drawn)
-    rest = f"; {lost} without a date or a rate are in the table only" if lost else ""
+    rest = f"; only in the table: {lost} without date or rate" if lost else ""
     names = ", ".join(dict.fromkeys(drawn["platform"]))
     theme.apply(
         fig,
@@ -50,6 +53,14 @@ def history(result: Result, mode: Mode = "light", kind: str = "") -> go.Figure:
     )
     fig.update_yaxes(rangemode="tozero", tickprefix="$")
     return fig
+
+
+def _steps(mine: pd.DataFrame, colour: str) -> go.Scatter:
+    """A person's price from version to version: it holds until the next one."""
+    line = {"color": colour, "width": 1.5, "shape": "hv", "dash": "dot"}
+    return go.Scatter(
+        x=mine["day"], y=mine["usd"], mode="lines", line=line, showlegend=False, hoverinfo="skip"
+    )
 
 
 def _dots(part: pd.DataFrame, name: str, colour: str) -> go.Scatter:
@@ -106,7 +117,9 @@ def change_by_run(result: Result, mode: Mode = "light") -> go.Figure:
                 orientation="h",
                 marker=theme.status_marker(colours.accent, status, mode),
                 text=[money(usd) for usd in data[column]],
-                textposition="auto",
+                textposition="outside",
+                cliponaxis=False,
+                outsidetextfont={"color": colours.quiet, "size": 11},
                 hovertemplate=f"<b>%{{y}}</b><br>{name}: %{{text}}<extra></extra>",
             )
         )
@@ -114,7 +127,7 @@ def change_by_run(result: Result, mode: Mode = "light") -> go.Figure:
     theme.apply(
         fig,
         title=title,
-        subtitle="Hatched: the scenario" + (f"; {left} runs are in the table only" if left else ""),
+        subtitle="Hatched: the scenario" + (f"; only in the table: {left} more" if left else ""),
         alt=f"Spend of {len(data)} runs as stored and at the scenario's prices.",
         table="runs",
         mode=mode,
@@ -122,5 +135,6 @@ def change_by_run(result: Result, mode: Mode = "light") -> go.Figure:
         height=140 + 56 * len(data),
     )
     fig.update_yaxes(autorange="reversed")
-    fig.update_xaxes(tickprefix="$")
+    top = float(data[["usd_stored", "usd_new"]].to_numpy().max())
+    fig.update_xaxes(tickprefix="$", range=[0, 1.18 * top])
     return fig

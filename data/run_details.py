@@ -179,7 +179,13 @@ def check_details(details: RunDetails, catalogue: Catalogue) -> None:
         place = f"pool {pool.pool}"
         if price is None:
             valid = [p.price_id for p in catalogue.prices() if p.platform_id == pool.platform]
-            raise UserError(f"There is no price {pool.price_id}", place, f"Choose one of: {_listed(valid)}.")
+            known = catalogue.versions_of(pool.price_id)
+            what = (
+                catalogue.why_no_price_id(pool.price_id).rstrip(".")
+                if known
+                else f"There is no price {pool.price_id}"
+            )
+            raise UserError(what, place, f"Choose one of: {_listed(valid)}.")
         units = RENT_UNITS if pool.gpus is not None else (CORE_UNIT,)
         if price.platform_id != pool.platform or price.unit not in units:
             raise UserError(

@@ -124,6 +124,7 @@ def show_prices(result: object, book_rows: pd.DataFrame, text: str) -> None:
             "List prices and three-year rents differ by a factor of two: they never share a chart.",
         )
         show_chart(charts.price_dots(result, state.theme, kind), key="hw_price_dots")
+    st.page_link("prices.py", label="Add, override, date or import prices", icon=":material/sell:")
     show_rows(book_rows, "prices", text, "prices")
 
 

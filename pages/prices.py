@@ -68,7 +68,8 @@ def filtered(frame: pd.DataFrame) -> pd.DataFrame:
     for column, picked in (("platform_id", platform), ("kind", kind), ("tier", tier), ("badge", badge)):
         if picked != ALL:
             frame = frame[frame[column] == picked]
-    return search_rows(frame, text)
+    frame = search_rows(frame, text)
+    return frame.sort_values("status", key=lambda s: s != "user", kind="stable")
 
 
 def show_book(frame: pd.DataFrame, total: int) -> None:
@@ -76,7 +77,7 @@ def show_book(frame: pd.DataFrame, total: int) -> None:
     if frame.empty:
         st.info(f"None of the {total} prices fits the search and the filters.", icon=":material/search_off:")
         return
-    rows = frame.sort_values("status", key=lambda s: s != "user", kind="stable")[COLUMNS]
+    rows = frame[COLUMNS]
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.caption(f"{len(rows)} of {total} prices. Nothing here is a live quote.")
         csv_button(rows, "price-book.csv", key="pb_csv")
@@ -88,7 +89,7 @@ def show_book(frame: pd.DataFrame, total: int) -> None:
         column_config=column_config(shown, LABELS)
         | {
             "value": st.column_config.NumberColumn("Price", format="%,.6g"),
-            "usd": st.column_config.NumberColumn("In USD", format="$%,.4f"),
+            "usd": st.column_config.NumberColumn("In USD", format="%,.6g"),
             "version": st.column_config.NumberColumn("Version", format="%d"),
         },
         height=table_height(len(shown)),

@@ -32,16 +32,16 @@ TRAPS = {
 }
 """Why a row, or its spot price, is set aside."""
 SAID = {
-    "per_instance": "{n} rows price a whole instance: the price was divided by its number of GPUs.",
-    "one_offer_many_rows": "{n} rows repeat an offer in another region: each offer is one price.",
-    "memory_gb": "{n} rows give the memory in GB, not in MiB as the column says.",
-    "memory_node": "{n} rows give the memory of the whole node, not of one GPU.",
-    "mi325x_288": "{n} rows give the MI325X 288 GB; its maker says 256 GB.",
-    "info_unread": "{n} rows describe their GPU in a way that could not be read: memory not checked.",
-    "spot_only": "{n} rows have a spot price and no list price.",
-    "gpu_alone": "{n} prices are for the GPU alone: the list bills CPU and memory on top.",
-    "far_from_book": "{n} prices are more than 3 times off every quote in the book: look at them.",
-    "floor_one": "{n} prices are exactly 1.00 a GPU: it may be a floor.",
+    "per_instance": "Rows that price a whole instance, divided by its number of GPUs: {n}.",
+    "one_offer_many_rows": "Rows that repeat an offer in another region (one price an offer): {n}.",
+    "memory_gb": "Rows with the memory in GB, not in MiB as the column says: {n}.",
+    "memory_node": "Rows with the memory of the whole node, not of one GPU: {n}.",
+    "mi325x_288": "Rows that give the MI325X 288 GB, where its maker says 256 GB: {n}.",
+    "info_unread": "Rows whose description of the GPU could not be read, memory not checked: {n}.",
+    "spot_only": "Rows with a spot price and no list price: {n}.",
+    "gpu_alone": "Prices of the GPU alone (the list bills CPU and memory on top): {n}.",
+    "far_from_book": "Prices more than 3 times off every quote in the book, look at them: {n}.",
+    "floor_one": "Prices of exactly 1.00 a GPU, perhaps a floor: {n}.",
 }
 """What is worth knowing about the rows that became prices."""
 _SAME, _RATIO_WIDTH, _RATIO_ROWS = 1e-9, 0.005, 3

@@ -78,6 +78,7 @@ def override_price(
     note: str,
     currency: str | None = None,
     tier: str | None = None,
+    provider: str | None = None,
     who: str = "",
 ) -> "Decision":
     """Enter a new version of a price, shipped or yours, that counts from `as_of` on; the others stay visible.
@@ -91,6 +92,7 @@ def override_price(
         last = _newest(book, price_id)
         code = last.currency if currency is None else currency_code(currency)
         row = _row(last) | {"value": value, "currency": code, "unit": f"{code} per {last.per}"}
+        row |= {"provider": last.provider if provider is None else provider.strip()}
         row |= {"tier": last.tier if tier is None else tier, "as_of": as_of.isoformat()}
         row |= {"source": source.strip(), "note": note.strip(), "who": who.strip()}
         _check(book, row)

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from analysis.pricebook import state_of
 from data.catalogue import Catalogue
 from data.catalogue_types import KIND_WORDS, TIERS, USD, Price
 from data.errors import UserError
@@ -98,10 +99,13 @@ def show_change(store: Store, book: Catalogue, ids: list[str]) -> None:
         day = row[2].date_input("Counts from", value=utc_now().date(), format="YYYY-MM-DD")
         source = st.text_input("Source", value=last.source, max_chars=300)
         note = st.text_input("Why", placeholder="what changed, or what was wrong", max_chars=300)
+        row = st.columns(2)
+        provider = row[0].text_input("Provider", value=last.provider, max_chars=80)
         tiers = [*TIERS, NO_TIER]
-        tier = st.selectbox("Tier", tiers, index=tiers.index(last.tier), format_func=tier_word)
+        tier = row[1].selectbox("Tier", tiers, index=tiers.index(last.tier), format_func=tier_word)
         if st.form_submit_button("Override", type="primary", icon=":material/edit:"):
-            _override(store, price_id, value, day, currency=currency, source=source, note=note, tier=tier)
+            more = {"currency": currency, "source": source, "note": note, "tier": tier}
+            _override(store, price_id, value, day, provider=provider, **more)
     with right.form(f"price_retire_{price_id}"):
         st.markdown("**Retire**")
         until = st.date_input("Counts no more from", value=utc_now().date(), format="YYYY-MM-DD")
@@ -142,7 +146,7 @@ def version_table(book: Catalogue, versions: tuple[Price, ...]) -> pd.DataFrame:
     rows = [
         {
             "Version": v.version,
-            "State": "in force" if book.price_key(v.price_id) == v.key else "retired" if v.retired else "",
+            "State": state_of(book, v),
             "Price": "–" if v.value is None else f"{v.value:g} {v.unit}",
             "Counts from": v.as_of or "no date",
             "Source": v.source,

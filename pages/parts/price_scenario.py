@@ -53,6 +53,9 @@ def show_scenario(state: PageState, book: Catalogue, platforms: list[str]) -> No
                 placeholder="from the book",
             )
             amounts += [f"{platform}={usd!r}"] if usd else []
+    if not (to_price or day or amounts):
+        st.info("Choose another kind, a day of the book, or write an amount.", icon=":material/price_change:")
+        return
     try:
         asked = {"to_price": to_price, "book_day": day.isoformat() if day else "", "usd_values": amounts}
         result = compute("reprice", asked)
@@ -77,5 +80,10 @@ def _show(result: Result, state: PageState) -> None:
         "why": "Why not",
     }
     show_table(result, "runs", title="Runs as stored and re-priced", labels=labels)
-    show_table(result, "prices", title="Prices and versions used on each side", labels={"which": "Side"})
+    show_table(
+        result,
+        "prices",
+        title="Prices and versions used on each side",
+        labels={"which": "Side", "badge": "Basis"},
+    )
     show_how([result], key="reprice")
