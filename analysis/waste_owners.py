@@ -1,6 +1,6 @@
 """Whose GPU time it is: windows of attempts and scheduler jobs, and what the step counter says about them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.frames import Row, records, text
+from analysis.holds import Hold, load_holds
 from data.queries import waste as queries
 from data.queries.filters import Filters
-from data.slurm_fields import nodes_of
 from data.view import View
 from models.stalls import Bools, Floats, Ints, Span, Thresholds, inside, step_spans
 
@@ -67,7 +67,7 @@ def read_clocks(view: View, filters: Filters, start: datetime, end: datetime, li
         stops[row["run"], row["attempt"]] = finish if died else None
     frozen, advancing = _step_clocks(queries.step_ends(view, filters), stops, limits)
     attempts = {run: _one_by_one(found) for run, found in by_run.items()}
-    hosts = _by_host(records(queries.jobs(view, start, end)), attempts, set(filters.runs))
+    hosts = _by_host(load_holds(view, (start, end)).holds, set(filters.runs))
     return Clocks(attempts, hosts, frozen, advancing)
 
 
@@ -83,24 +83,18 @@ def _seconds(moment: object, otherwise: float) -> float:
     return otherwise if pd.isna(moment) else pd.Timestamp(moment).timestamp()  # type: ignore[arg-type, call-overload]
 
 
-def _by_host(
-    jobs: list[Row], attempts: Mapping[str, tuple[Window, ...]], picked: set[str]
-) -> dict[str, tuple[Window, ...]]:
-    """Windows of jobs by host; those of a known run are cut at its attempts."""
+def _by_host(holds: Iterable[Hold], picked: set[str]) -> dict[str, tuple[Window, ...]]:
+    """Windows by machine; pools of one attempt that share a machine are one window of no named pool."""
+    spans: dict[tuple[str, datetime, datetime, str | None, int | None, str | None], set[str | None]] = {}
+    for hold in holds:
+        if hold.host and (not picked or hold.run in picked):
+            key = hold.host, hold.start, hold.end, hold.run, hold.attempt, hold.job
+            spans.setdefault(key, set()).add(hold.pool)
     out: dict[str, list[Window]] = {}
-    for job in jobs:
-        run = text(job["run"])
-        if picked and run not in picked:
-            continue
-        begin, end = _seconds(job["started_at"], -np.inf), _seconds(job["ended_at"], np.inf)
-        whole = Window(begin, end, Owner(run=run) if run else Owner(job=str(job["job_id"])))
-        parts = [
-            Window(max(begin, w.start_s), min(end, w.end_s), w.owner)
-            for w in attempts.get(run or "", ())
-            if w.start_s < end and w.end_s > begin
-        ]
-        for host in nodes_of(str(job["node_list"])):
-            out.setdefault(host, []).extend(parts or [whole])
+    for (host, start, end, run, attempt, job), pools in spans.items():
+        pool = next(iter(pools)) if len(pools) == 1 else None
+        owner = Owner(run, attempt, pool, None if run else job)
+        out.setdefault(host, []).append(Window(_seconds(start, -np.inf), _seconds(end, np.inf), owner))
     return {host: tuple(found) for host, found in out.items()}
 
 
@@ -147,9 +141,11 @@ def place(
     return np.where(crowded, NOBODY, owner), np.where(crowded, 0.0, inside_frac)
 
 
-def step_flags(run: str | None, middle_s: Floats, clocks: Clocks) -> tuple[Bools, Bools]:
-    """(frozen, advancing) of rows of a run by their middle."""
-    if run is None:
-        nothing = np.zeros(len(middle_s), dtype=bool)
-        return nothing, nothing
-    return inside(middle_s, clocks.frozen.get(run, ())), inside(middle_s, clocks.advancing.get(run, ()))
+def step_flags(windows: Sequence[Window], middle_s: Floats, clocks: Clocks) -> tuple[Bools, Bools]:
+    """(frozen, advancing) of rows by their middle, as the step counter of the run that held the GPU says."""
+    frozen, advancing = np.zeros(len(middle_s), dtype=bool), np.zeros(len(middle_s), dtype=bool)
+    for run in sorted({w.owner.run for w in windows if w.owner.run}):
+        mine = inside(middle_s, sorted((w.start_s, w.end_s) for w in windows if w.owner.run == run))
+        frozen |= mine & inside(middle_s, clocks.frozen.get(run, ()))
+        advancing |= mine & inside(middle_s, clocks.advancing.get(run, ()))
+    return frozen, advancing

@@ -181,7 +181,9 @@ class _Part:
         frozen, moves = np.zeros(len(frame), dtype=bool), np.zeros(len(frame), dtype=bool)
         for at, (low, high) in enumerate(self.spans(gpu)):
             rows = slice(low, high)
-            frozen[rows], moves[rows] = step_flags(text(self.gpus[at]["run"]), middle[rows], self.clocks)
+            frozen[rows], moves[rows] = step_flags(
+                self.clocks.windows(self.gpus[at]), middle[rows], self.clocks
+            )
         names = ("start_s", "end_s", "known_s", "sm", "util", "tensor", "dram", "power")
         columns = {n: frame[n].to_numpy(np.float64) for n in names}
         return Segments(gpu=gpu, decodes=self.decodes[gpu], frozen=frozen, advancing=moves, **columns)

@@ -90,11 +90,11 @@ def signals(seg: Segments, limits: Thresholds) -> Ints:
     """Bits of SIGNALS by segment, shape (n,): what says that a GPU which looks busy stands still.
 
     no_traffic: GPU-Util high, tensor and memory activity low. low_power: GPU-Util high, power low against its
-    limit. frozen_steps: the counter stands while the GPU is not quiet. Proof of work overrules the last two.
+    limit. frozen_steps: the counter stands while the GPU looks busy. Proof of work overrules the last two.
     """
     high, moves = seg.util >= limits.stall_util_frac, moving(seg, limits)
     still = (seg.tensor < limits.stall_tensor_frac) & (seg.dram < limits.stall_dram_frac)
-    busy = decided(seg, limits) & ~quiet(seg, limits)
+    busy = decided(seg, limits) & (high | ~quiet(seg, limits))
     out = NO_TRAFFIC * (high & still) + LOW_POWER * (high & ~moves & (seg.power < limits.stall_power_frac))
     return np.asarray(out + FROZEN * (seg.frozen & busy & ~moves), dtype=np.int64) * (seg.known_s > 0)
 

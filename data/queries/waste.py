@@ -102,13 +102,6 @@ select run, attempt, pool, phase,
   from timer where kind = 'wait' group by all order by all
 """
 
-_JOBS = """
-select job_id, run, started_at, ended_at, node_list from scheduler_jobs
- where started_at is not null and node_list is not null
-   and started_at < $end and coalesce(ended_at, $end) > $start
- order by started_at, job_id
-"""
-
 _PHASED = f"""
 with {PICKED}
 select run, bool_or(phase = 'rollout') as decodes from step_phases join picked using (run)
@@ -200,11 +193,6 @@ def waits(view: View, filters: Filters, idle_s: float) -> pd.DataFrame:
     the others.
     """
     return view.frame(_WAITS, {**filters.parameters(), "idle_s": idle_s})
-
-
-def jobs(view: View, start: datetime, end: datetime) -> pd.DataFrame:
-    """Scheduler jobs that ran inside [start, end): job_id, run, started_at, ended_at, node_list."""
-    return view.frame(_JOBS, {"start": start, "end": end})
 
 
 def decoding(view: View, filters: Filters) -> dict[str, bool]:
