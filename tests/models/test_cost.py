@@ -144,3 +144,14 @@ def test_phases_and_remainders_add_up_to_what_was_paid(
 def test_overlapping_phases_show_as_a_negative_remainder() -> None:
     split = cost.split_by_phase(100.0, 100.0, 50.0, {"rollout": 40.0, "train": 30.0})
     assert (split.by_phase["rollout"], split.unattributed, split.outside_steps) == (40.0, -20.0, 50.0)
+
+
+def test_an_interrupted_attempt_keeps_what_a_used_checkpoint_stands_on():
+    """Ten steps of 60 s: the checkpoint of step 8 shipped, the resumption from step 4 came to nothing."""
+    steps = dict.fromkeys(range(1, 11), 60.0)
+    first = AttemptTime(1, "cancelled", steps, used_step=8)
+    second = AttemptTime(2, "failed", steps, 1, 4)
+    got = lineage([first, second])
+    assert got[1].kept_frac == pytest.approx(0.8) and got[1].through_step == 8
+    assert got[2].kept_frac == 0.0
+    assert lineage([AttemptTime(1, "cancelled", steps)])[1].kept_frac == 0.0
