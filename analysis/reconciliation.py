@@ -90,8 +90,8 @@ def _answer(bill: Bill, sums: Sums) -> str:
     elif sums.negative_open:
         head = (
             f"Explains {percent_words(sums.explained)} of {when}: {usd(sums.matched)} is matched against "
-            f"{usd(sums.effective)}; {usd(sums.unmatched)} net is not, in {lines} (credits among them, each "
-            "counted as an amount)."
+            f"{usd(sums.effective)}; {usd(sums.unmatched)} net is not, in {lines}. Credits and corrections "
+            "among them count as amounts."
         )
     else:
         rest = f"{usd(sums.unmatched)} is not matched, in {lines}" if sums.open_lines else "no line is left"

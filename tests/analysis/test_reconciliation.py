@@ -78,8 +78,8 @@ def test_a_month_beside_its_invoice(empty_home: Home, tmp_path: Path) -> None:
     )
     assert result.answer == (
         "Explains 38.9 % of the March 2026 invoice: $15,674.10 is matched against $37,724.67; $22,050.57 net "
-        "is not, in 41 lines (credits among them, each counted as an amount). In it: $768.00 commitments "
-        "that nobody used and $20,448.00 GPU time that no run or job held."
+        "is not, in 41 lines. Credits and corrections among them count as amounts. In it: $768.00 "
+        "commitments that nobody used and $20,448.00 GPU time that no run or job held."
     )
     assert column(result, "unmatched", "unmatched_usd") == open_usd
 
