@@ -1,4 +1,4 @@
-"""FOCUS cost exports (1.0, 1.1, 1.2) as CSV: the FinOps columns of AWS, Azure, Google, Oracle and others."""
+"""FOCUS cost exports (1.0 to 1.4) as CSV: the FinOps columns of AWS, Azure, Google, Oracle and others."""
 
 import json
 from collections.abc import Mapping, Sequence
