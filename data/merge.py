@@ -14,6 +14,8 @@ from data.tables import columns, keys, quote, tables, types
 Policy = Literal["keep", "replace"]
 
 NUMERIC = frozenset({"DOUBLE", "BIGINT", "INTEGER"})
+PLACES = frozenset({"upload_id", "line"})
+"""Where a row stood: the same row in another file, or on another line of it, is the same row."""
 SAME_RELATIVE = 1e-9
 """Two readings of one logged number are equal up to the last digits of a double."""
 
@@ -36,9 +38,9 @@ def merge(con: duckdb.DuckDBPyConnection, table: str, frame: pd.DataFrame, polic
     """Merge `frame` (columns: a subset of the table's) inside the caller's transaction.
 
     Tables with a key: one row a key; stored values win over contradicting ones under "keep", lose under
-    "replace". Tables without: rows equal to stored ones in every column are the same rows (as often as they
-    occur), so that overlapping exports do not count twice. RuntimeError for unknown columns or empty required
-    cells, which is a fault of the reader.
+    "replace". Tables without: rows equal to stored ones in every column but PLACES are the same rows (as often
+    as they occur), so that overlapping exports do not count twice. RuntimeError for unknown columns or empty
+    required cells, which is a fault of the reader.
     """
     if frame.empty:
         return Merged()
@@ -95,14 +97,15 @@ def _typed(relation: str, table: str, given: Iterable[str]) -> str:
 
 
 def _add_to_bag(con: duckdb.DuckDBPyConnection, table: str) -> int:
-    content = [quote(c) for c in columns(table) if c != "upload_id"]
+    content = [quote(c) for c in columns(table) if c not in PLACES]
     listed = ", ".join(content)
-    numbered = f"SELECT {listed}, row_number() OVER (PARTITION BY {listed}) AS nth FROM"
+    order = "ORDER BY line" if "line" in columns(table) else ""
+    numbered = f"SELECT *, row_number() OVER (PARTITION BY {listed} {order}) AS nth FROM"
+    same = " AND ".join(f"s.{name} IS NOT DISTINCT FROM i.{name}" for name in [*content, "nth"])
     return number(
         con,
-        f"INSERT INTO {quote(table)} ({listed}, upload_id) "
-        f"SELECT {listed}, (SELECT any_value(upload_id) FROM incoming) "
-        f"FROM ({numbered} incoming EXCEPT {numbered} {quote(table)})",
+        f"INSERT INTO {quote(table)} BY NAME SELECT * EXCLUDE (nth) FROM ({numbered} incoming) i "
+        f"ANTI JOIN ({numbered} {quote(table)}) s ON {same}",
     )
 
 

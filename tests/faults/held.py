@@ -28,7 +28,7 @@ IDENTITY = {
     "checkpoints": ("run", "step"),
 }
 """What a row is about, without the attempt: a counter that runs back rightly opens another one."""
-NOT_COMPARED = frozenset({"attempt", "eval_id", "checkpoint", "upload_id"})
+NOT_COMPARED = frozenset({"attempt", "eval_id", "checkpoint", "upload_id", "line"})
 BY_NEIGHBOUR = {"gpu_samples": ("dt_s",), "steps": ("elapsed_s", "ts", "throughput", "throughput_basis")}
 """Columns that come from two records: they may differ where one of the two was touched."""
 COUNTS = (

@@ -195,6 +195,15 @@ def test_a_tag_books_a_row_to_its_run(store, tmp_path: Path) -> None:
     assert rebuild(store) == [] and content(store) == before
 
 
+def test_overlapping_exports_count_a_charge_once(store, tmp_path: Path) -> None:
+    for name, rows in (("a.csv", (USED, IDLE, USED)), ("b.csv", (CREDIT, IDLE, USED, USED, USED))):
+        path = tmp_path / name
+        path.write_text("\n".join([HEADER, *rows]) + "\n", encoding="utf-8")
+        ingest_file(store, path, choices=Choices(campaign="c"))
+    with store.view() as view:
+        assert view.rows("SELECT count(*), sum(billed_cost) FROM costs") == [(5, 27.0)]
+
+
 def test_a_chosen_run_wins_over_tags_and_loose_rows_are_counted(store, tmp_path: Path) -> None:
     bill = _tagged_bill(tmp_path / "bill.csv", '{""run"": ""x""}', '{""team"": ""y""}')
     batch = FocusReader().read(spooled(bill.read_text(), tmp_path, "b.csv"), Choices(), tmp_path)
