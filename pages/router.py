@@ -28,6 +28,12 @@ SECTIONS = {
     ],
     "Decide": [
         (
+            "money.py",
+            "Money",
+            ":material/payments:",
+            "The month's bill: explained, productive, wasted, and whose it was.",
+        ),
+        (
             "generations.py",
             "Platform generations",
             ":material/stacks:",

@@ -89,8 +89,12 @@ def show_table(
     columns: Sequence[str] | None = None,
     labels: Mapping[str, str] | None = None,
     percent: Sequence[str] = (),
+    cents: Sequence[str] = (),
 ) -> None:
-    """Draw one result table with its CSV button; an absent or empty one is skipped."""
+    """Draw one result table with its CSV button; an absent or empty one is skipped.
+
+    Columns in `cents` are bills: they show every cent, where others show three digits.
+    """
     frame = result.tables.get(name)
     if frame is None or frame.empty:
         return
@@ -104,9 +108,17 @@ def show_table(
     st.dataframe(
         shown,
         hide_index=True,
-        column_config=column_config(shown, words),
+        column_config=column_config(shown, words) | _to_the_cent(shown, words, cents),
         key=f"table_{result.analysis}_{name}",
         height=table_height(len(shown)),
         placeholder=UNKNOWN,
         alt=f"Table: {title}",
     )
+
+
+def _to_the_cent(frame: pd.DataFrame, labels: Mapping[str, str], names: Sequence[str]) -> dict[str, Any]:
+    return {
+        name: st.column_config.NumberColumn(labels.get(name, column_label(name)), format="$%,.2f")
+        for name in names
+        if name in frame.columns
+    }
