@@ -123,11 +123,11 @@ def lineage(attempts: Sequence[AttemptTime]) -> dict[int, Lineage]:
 def _survival(item: AttemptTime, resumed_by: Sequence[AttemptTime], done: Mapping[int, Lineage]) -> Lineage:
     if item.status in ("completed", "running"):
         return Lineage(item.attempt, 1.0, None, f"the attempt is {item.status}")
+    if item.status == "unknown" and not resumed_by:
+        return Lineage(item.attempt, 1.0, None, "its end is not known and no attempt resumed from it")
     cuts = [_cut(child, done[child.attempt]) for child in resumed_by]
     alive = [cut for cut in [*cuts, item.used_step] if cut is not None]
     if not alive:
-        if item.status == "unknown" and not resumed_by:
-            return Lineage(item.attempt, 1.0, None, "its end is not known and no attempt resumed from it")
         return Lineage(item.attempt, 0.0, None, "no surviving attempt resumed from it")
     through = max(alive)
     if through < 0:

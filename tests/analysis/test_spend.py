@@ -196,6 +196,7 @@ def attempt_lists(draw: st.DrawFn) -> list[AttemptTime]:
                 {n: draw(st.floats(1, 100)) for n in range(1, draw(st.integers(0, 4)) + 1)},
                 parent,
                 draw(st.one_of(st.none(), st.integers(0, 5))),
+                draw(st.one_of(st.none(), st.none(), st.integers(0, 5))),
             )
         )
     return out
@@ -206,8 +207,14 @@ def attempt_lists(draw: st.DrawFn) -> list[AttemptTime]:
 def test_lineage_in_sql_is_the_lineage_of_the_model(scratch_home: Home, attempts: list[AttemptTime]) -> None:
     home = scratch_home
     home.clear()
+    home.con.execute("DELETE FROM checkpoints")
     home.add("runs", {"run": "r", "synthetic": False})
     for a in attempts:
+        if a.used_step is not None:
+            saved = {"checkpoint": f"r{a.attempt}", "run": "r", "attempt": a.attempt, "step": a.used_step}
+            home.add(
+                "checkpoints", saved, {"checkpoint": f"x{a.attempt}", "run": "x", "parent": f"r{a.attempt}"}
+            )
         row = {"run": "r", "attempt": a.attempt, "status": a.status}
         home.add(
             "attempts",
