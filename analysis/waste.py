@@ -18,7 +18,7 @@ from analysis.waste_owners import read_clocks
 from analysis.waste_parts import BARS, Bill, Cut, Sheet, cut_bill, in_cents, of_run, spell_rows, split_of, who
 from analysis.waste_samples import read_evidence
 from analysis.waste_spells import COLUMNS as SPELLS
-from analysis.waste_spells import MOST_EVENTS, events
+from analysis.waste_spells import MACHINES, MOST_EVENTS, events, machines
 from analysis.waste_words import Answered, answer, figures, notices
 from data.queries import waste as queries
 from data.queries.filters import Filters
@@ -87,8 +87,8 @@ def limits_of(params: WasteParams) -> Thresholds:
 
 def compute(view: View, params: WasteParams) -> Result:
     """Tables: `identity` (five parts that add up to the GPU charges to the cent), `ladder`, `waterfall`,
-    `behind` (who is behind each bar), `runs`, `stalls`, `idle`, `phases`, `track` (phases of the one run
-    over time), `thresholds`.
+    `behind` (who is behind each bar), `runs`, `stalls`, `idle`, `machines`, `phases`, `track` (phases of the
+    one run over time), `thresholds`.
     """
     found = load_shares(view, params)
     listed = of_run(found, params.run)
@@ -101,30 +101,37 @@ def compute(view: View, params: WasteParams) -> Result:
     evidence = read_evidence(view, filters, found.start, found.end, limits, clocks)
     inside = read_inside(view, spend, filters, limits)
     bill = cut_bill(listed, found.has_scheduler, evidence, inside)
-    sheet = in_cents(bill)
     unproven = sum(c.unproven for c in bill.cuts)
-    told = Answered(params.run, found, bill, sheet, split_of(bill.cuts), evidence, unproven)
-    names = [str(r["run"]) for r in records(spend.runs)]
-    tables = {
-        "identity": identity(told.split, sheet, unproven),
-        "ladder": ladder(bill, sheet, found.has_scheduler, told.basis),
-        "waterfall": waterfall(bill, sheet, unproven),
+    told = Answered(params.run, found, bill, in_cents(bill), split_of(bill.cuts), evidence, unproven)
+    said = [*found.notices, *notices(told), *(n for n in spend.notices if n.code == "synthetic")]
+    said += checked(view, params)[1] if params.run else []
+    return result(
+        "waste", view, params, answer(told), headline=figures(told),
+        tables=_tables(view, params, told, inside, spend),
+        assumptions=[*found.assumptions, *evidence.assumptions],
+        notices=[n for n in said if not (params.run and n.code == "bill_is_whole")],
+        prices=pd.DataFrame({"price_id": list(found.price_ids)}),
+    )  # fmt: skip
+
+
+def _tables(
+    view: View, params: WasteParams, told: Answered, inside: Inside, spend: Spend
+) -> dict[str, pd.DataFrame]:
+    bill, sheet, evidence = told.bill, told.sheet, told.evidence
+    spells = {kind: spell_rows(evidence, bill, kind) for kind in ("stalled", "idle")}
+    return {
+        "identity": identity(told.split, sheet, told.unproven),
+        "ladder": ladder(bill, sheet, told.found.has_scheduler, told.basis),
+        "waterfall": waterfall(bill, sheet, told.unproven),
         "runs": _runs(bill, sheet, inside),
-        "stalls": events(spell_rows(evidence, bill, "stalled"), sheet.bar("stalled")).head(MOST_EVENTS),
-        "idle": events(spell_rows(evidence, bill, "idle"), sheet.bar("idle")).head(MOST_EVENTS),
-        "phases": _phases(view, spend, sheet, names),
+        "stalls": events(spells["stalled"], sheet.bar("stalled")).head(MOST_EVENTS),
+        "idle": events(spells["idle"], sheet.bar("idle")).head(MOST_EVENTS),
+        "machines": machines(evidence.spells).head(MOST_EVENTS),
+        "phases": _phases(view, spend, sheet, [str(r["run"]) for r in records(spend.runs)]),
         "behind": _behind(bill, sheet),
         "track": queries.track(view, params.run, TRACK_BINS) if params.run else table([], TRACK),
         "thresholds": _thresholds(params),
     }
-    said = [*found.notices, *notices(told), *(n for n in spend.notices if n.code == "synthetic")]
-    said += checked(view, params)[1] if params.run else []
-    kept = [n for n in said if not (params.run and n.code == "bill_is_whole")]
-    return result(
-        "waste", view, params, answer(told), headline=figures(told), tables=tables,
-        assumptions=[*found.assumptions, *evidence.assumptions], notices=kept,
-        prices=pd.DataFrame({"price_id": list(found.price_ids)}),
-    )  # fmt: skip
 
 
 EMPTY = {
@@ -134,6 +141,7 @@ EMPTY = {
     "runs": RUNS,
     "stalls": SPELLS,
     "idle": SPELLS,
+    "machines": MACHINES,
     "phases": PHASES,
     "behind": BEHIND,
     "track": TRACK,

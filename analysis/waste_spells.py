@@ -18,6 +18,7 @@ TOUCH_S = 60.0
 MEANS = ("util", "sm", "tensor", "dram", "power")
 SIGNAL_BITS = (NO_TRAFFIC, LOW_POWER, FROZEN)
 NUMBERS = ["gpus", "length_min", "gpu_hours", "usd", *(f"{m}_frac" for m in MEANS), "warm"]
+MACHINES = ["host", "gpus", "stalled_gpu_h", "idle_gpu_h"]
 COLUMNS = ["run", "job", "attempt", "pool", "hosts", "start", "end", *NUMBERS, "evidence"]
 
 
@@ -91,3 +92,19 @@ def _evidence(kind: str, means: dict[str, float], signals: dict[int, float]) -> 
     if signals[FROZEN] > 0:
         said.append("step counter frozen")
     return "; ".join(said)
+
+
+def machines(rows: Sequence[Row]) -> pd.DataFrame:
+    """One row a host with idle or stalled spells (MACHINES), the most stalled first."""
+    found: dict[str, Row] = {}
+    gpus: dict[str, set[str]] = {}
+    for row in rows:
+        if row["host"]:
+            host = found.setdefault(
+                row["host"], {"host": row["host"], "idle_gpu_h": 0.0, "stalled_gpu_h": 0.0}
+            )
+            host[f"{row['kind']}_gpu_h"] += row["known_s"] / 3600
+            gpus.setdefault(row["host"], set()).add(row["gpu_id"])
+    out = [{**row, "gpus": len(gpus[name])} for name, row in found.items()]
+    out.sort(key=lambda r: (-r["stalled_gpu_h"], -r["idle_gpu_h"], r["host"]))
+    return table(out, MACHINES, MACHINES[1:])
