@@ -88,7 +88,7 @@ def write(
     notes += [*identity.notes, *name_platforms(batch, load_catalogue()), *book_by_tags(con, batch)]
     written = _sources(con, batch, identity, choices, stamp, last_steps)
     written |= _rows(con, batch, receipt.upload_id, newest, identity.explicit, notes, progress)
-    written |= add_samples(con, parts, batch.gpu_parts, receipt.upload_id, notes, progress)
+    written |= add_samples(con, parts, batch.gpu_parts, receipt.upload_id, notes, progress, batch.gpu_rollup)
     apply_choices(con, runs, choices)
     _proposals(con, batch, receipt.upload_id)
     derive(con, runs)

@@ -1,26 +1,22 @@
 """GPU rows of a file -> Parquet part, GPUs and canonical facts, the same for every sampler format."""
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from data.gpu.csv_rows import GpuIdentity, GpuRows
+from data.gpu.facts import SqlSums, Sums, row_facts, timed_facts
 from data.gpu.machine import machine_of
-from data.gpu.ordered import Spacing, space, write_parts
-from data.gpu.rollup import MEASURES, hold, time_facts
+from data.gpu.rollup import MEASURES, hold
+from data.gpu.samples import Ordered, in_order, rolled_up, write_parts
 from data.parse.csvio import TEXT_LIMIT
 from data.parse.timezones import offsets, zone_of
 from data.readers.base import Batch, Choices, SetAside, Source
-from data.sql import first, number
+from data.sql import number
 
-UTIL_MEASURES = MEASURES[:8]
 MAX_INTEGER = 2**31 - 1
 MIG_ROWS = "MIG instance, not a whole GPU"
 _NUMBERED = re.compile(r"^(?:card|nvidia|gpu)?[ :_]?(\d+)$", re.IGNORECASE)
@@ -48,70 +44,59 @@ def build(
     `own_zone`: the zone that the format itself defines for stamps without an offset.
     """
     choices = replace(choices, timezone=choices.timezone or own_zone)
-    rows, con = file.rows, file.rows.con
+    rows, measures, facts = file.rows, file.measures, batch.facts
     ids = _gpu_ids(rows.gpus, source, choices)
-    instances = {one.gpu for one in rows.gpus if one.mig}
-    _row_facts(file, batch.facts, ids, instances)
+    instances = _within({one.gpu for one in rows.gpus if one.mig})
+    every = SqlSums(rows, measures, instances if any(one.mig for one in rows.gpus) else "")
     if not file.has_time:
+        row_facts(facts, rows.gpus, ids, measures, every)
         batch.ignored["no time column"] += sum(one.rows for one in rows.gpus)
         batch.warnings.append(
             "The file has no time column: means are known, but nothing can be placed in time."
         )
         return
+    stamp = _utc(file, batch, choices)
+    _odd_wholes(file, batch)
+    every_gpu = set(ids) == {one.gpu for one in rows.gpus}
+    ordered = in_order(rows, measures, stamp) if every_gpu else None
+    sums: Sums = ordered.sums if ordered and ordered.sums else every
+    row_facts(facts, rows.gpus, ids, measures, sums)
+    if ordered is not None:
+        every.spacing = ordered.spacing
+        rows.release()
+        batch.stored = sum(one.rows for one in rows.gpus)
+    else:
+        _hold(file, batch, ids, stamp, instances)
+    if batch.stored:
+        part = scratch / f"gpu_samples{len(batch.gpu_parts) or ''}.parquet"
+        _write(file, batch, part, ids, ordered)
+        batch.tables["gpus"] = _gpus_table(file, ids, choices)
+    has_zone = rows.offset is not None or bool(choices.timezone)
+    timed_facts(facts, rows.gpus, measures, sums, rows.offset, has_zone)
+
+
+def _hold(file: GpuFile, batch: Batch, ids: Mapping[int, str], stamp: str, instances: str) -> None:
+    """Make `held` and `spaced` from rows in any order, and book those with a stamp that are no samples."""
+    con = file.rows.con
     usable = _one(file, "select count(*) from identified where stamp is not null")
     con.execute(
         "create table names as select unnest($1::integer[]) as gpu, unnest($2::varchar[]) as gpu_id",
         [list(ids), list(ids.values())],
     )
     columns = "".join(f", v{i} as {name}" for name, i in file.measures.items())
-    stamp = _utc(file, batch, choices)
     relation = (
         f"(select gpu, {stamp} as ts, ord{columns} from identified "
         "where stamp is not null and gpu in (select gpu from names))"
     )
-    _odd_wholes(file, batch)
-    spacing = _in_order(file, ids, stamp)
-    duplicates = 0 if spacing else hold(con, relation, list(file.measures), "gpu")
-    mig = _one(file, f"select count(*) from identified where stamp is not null and gpu {_within(instances)}")
-    rows.release()
-    batch.stored = usable if spacing else _one(file, "select count(*) from spaced")
-    _ignore(batch, {"duplicate sample": duplicates, MIG_ROWS: mig}, usable)
-    if batch.stored:
-        part = scratch / f"gpu_samples{len(batch.gpu_parts) or ''}.parquet"
-        batch.gpu_parts += _write(file, part, ids, spacing is not None)
-        batch.tables["gpus"] = _gpus_table(file, ids, choices)
-    _time_facts(file, batch, choices, spacing)
-
-
-def _ignore(batch: Batch, counts: dict[str, int], usable: int) -> None:
-    """Book rows with a stamp that are no samples; what no count explains names no GPU."""
-    nameless = usable - batch.stored - sum(counts.values())
-    for reason, n in (counts | {"row names no GPU": nameless}).items():
+    duplicates = hold(con, relation, list(file.measures), "gpu")
+    mig = _one(file, f"select count(*) from identified where stamp is not null and gpu {instances}")
+    file.rows.release()
+    batch.stored = _one(file, "select count(*) from spaced")
+    counts = {"duplicate sample": duplicates, MIG_ROWS: mig}
+    # What no count explains names no GPU.
+    for reason, n in (counts | {"row names no GPU": usable - batch.stored - sum(counts.values())}).items():
         if n:
             batch.ignored[reason] += n
-
-
-def _in_order(file: GpuFile, ids: Mapping[int, str], stamp: str) -> Spacing | None:
-    """Make `held` straight from the columns of a clean file; None when only `hold` can."""
-    rows, con = file.rows, file.rows.con
-    if rows.clean is None or set(ids) != {one.gpu for one in rows.gpus}:
-        return None
-    table = rows.clean
-    ts = table["stamp"] if stamp == "stamp" else con.sql(f"select {stamp} from clean").to_arrow_table()[0]
-    ts = ts.chunk(0) if ts.num_chunks == 1 else ts.combine_chunks()
-    spacing = space(table["gpu"].chunk(0).to_numpy(), ts.to_numpy().view(np.int64))
-    if spacing is None:
-        return None
-    table = table.drop_columns("stamp").append_column("ts", ts)
-    rows.clean = table.append_column("held_us", pa.array(spacing.held_us))
-    con.register("ordered", rows.clean)
-    values = "".join(
-        f", {rows.rules[i].scaled_sql(f'n{i}::double')} as {m}" for m, i in file.measures.items()
-    )
-    con.execute(
-        f"create view held as select gpu::integer as gpu, ts, held_us / 1e6 as dt_s{values} from ordered"
-    )
-    return spacing
 
 
 def _gpu_ids(gpus: Sequence[GpuIdentity], source: Source, choices: Choices) -> dict[int, str]:
@@ -137,45 +122,8 @@ def _within(gpus: set[int]) -> str:
     return f"in ({', '.join(map(str, sorted(gpus)))})" if gpus else "is null"
 
 
-def labels(gpus: Sequence[GpuIdentity]) -> dict[int, str]:
-    """How the file names each GPU; where two have one name, with the host or id before it."""
-    found = {one.gpu: one for one in reversed(gpus) if one.label}
-    seen = Counter(one.label for one in found.values())
-    return {
-        gpu: str(one.label)
-        if seen[one.label] == 1
-        else (one.gpu_id or f"{one.host or one.uuid or one.bus}:{one.label}")
-        for gpu, one in found.items()
-    }
-
-
-def _row_facts(file: GpuFile, facts: dict[str, object], ids: Mapping[int, str], instances: set[int]) -> None:
-    gpus = [one for one in file.rows.gpus if one.gpu in ids]
-    every = f"identified where gpu not {_within(instances)}" if instances else "raw"
-    facts["gpus"] = len(ids) or None
-    facts["gpu_model"] = ";".join(dict.fromkeys(one.model for one in gpus if one.model)) or None
-    facts["hosts"] = len({one.host for one in gpus if one.host}) or None
-    names = labels(gpus)
-    for name, i in file.measures.items():
-        if name in UTIL_MEASURES:
-            facts[f"util_mean_by_row[{name}]"] = _value(file, f"avg(v{i})", every)
-            means = file.rows.con.execute(f"select gpu, avg(v{i}) from identified group by gpu order by gpu")
-            for gpu, mean in means.fetchall():
-                if gpu in names:
-                    facts[f"util_mean_by_row[{name}|{names[gpu]}]"] = mean
-    if "power_w" in file.measures:
-        facts["power_mean_w_by_row"] = _value(file, f"avg(v{file.measures['power_w']})", every)
-    if "mem_bytes" in file.measures:
-        facts["memory_peak_bytes"] = _value(file, f"max(v{file.measures['mem_bytes']})", every)
-
-
 def _one(file: GpuFile, sql: str) -> int:
     return number(file.rows.con, sql)
-
-
-def _value(file: GpuFile, aggregate: str, relation: str) -> object:
-    row = first(file.rows.con, f"select {aggregate} from {relation}")
-    return row[0] if row else None
 
 
 def _utc(file: GpuFile, batch: Batch, choices: Choices) -> str:
@@ -204,11 +152,15 @@ def _utc(file: GpuFile, batch: Batch, choices: Choices) -> str:
     return found.sql("stamp")
 
 
-def _write(file: GpuFile, part: Path, ids: Mapping[int, str], in_order: bool) -> list[Path]:
+def _write(file: GpuFile, batch: Batch, part: Path, ids: Mapping[int, str], ordered: Ordered | None) -> None:
     con, measures = file.rows.con, file.measures
-    if in_order:
-        chosen = {name: (f"n{i}", file.rows.rules[i]) for name, i in measures.items()}
-        return write_parts(part, file.rows.clean, [ids[gpu] for gpu in range(len(ids))], chosen)
+    if ordered is not None:
+        names = [ids[gpu] for gpu in range(len(ids))]
+        files = write_parts(part, ordered, names)
+        batch.gpu_parts += files
+        if ordered.sums is not None:
+            batch.gpu_rollup = rolled_up(ordered, ordered.sums, files, names)
+        return
     columns = ", ".join(m if m in measures else f"null::double as {m}" for m in MEASURES)
     con.execute(
         f"copy (select names.gpu_id, ts, dt_s, {columns} from held join names using (gpu)) to "
@@ -216,7 +168,7 @@ def _write(file: GpuFile, part: Path, ids: Mapping[int, str], in_order: bool) ->
         + str(part).replace("'", "''")
         + "' (format parquet)"
     )
-    return [part]
+    batch.gpu_parts.append(part)
 
 
 def _gpus_table(file: GpuFile, ids: Mapping[int, str], choices: Choices) -> pd.DataFrame:
@@ -253,40 +205,6 @@ def _odd_wholes(file: GpuFile, batch: Batch) -> None:
                 batch.set_aside.append(
                     SetAside(line, "beyond the range of a whole number", text[:TEXT_LIMIT], column)
                 )
-
-
-def _time_facts(file: GpuFile, batch: Batch, choices: Choices, spacing: Spacing | None) -> None:
-    con, facts = file.rows.con, batch.facts
-    found = time_facts(con, list(file.measures), has_gaps=spacing is None)
-    if spacing is not None:
-        found |= {name: getattr(spacing, name) for name in ("gap_max_s", "gap_median_s", "gap_s")}
-    first, last, total = found["first"], found["last"], found["gap_s"]
-    if isinstance(first, datetime) and isinstance(last, datetime):
-        facts["span_s"] = (last - first).total_seconds()
-        if file.rows.offset is not None or choices.timezone:
-            facts["time_first_epoch_s"] = first.replace(tzinfo=UTC).timestamp()
-    facts["time_zone"] = file.rows.offset or None
-    facts["gap_max_s"], facts["gap_median_s"] = found["gap_max_s"], found["gap_median_s"]
-    facts["gpu_hours"] = float(str(total)) / 3600 if total else None
-    for name in UTIL_MEASURES:
-        if name in file.measures:
-            facts[f"util_mean_by_time[{name}]"] = found[f"mean_{name}"]
-    facts["power_mean_w_by_time"] = found.get("mean_power_w")
-    known = found.get("known_gpu_util")
-    facts["coverage"] = float(str(known)) / float(str(total)) if total and known is not None else None
-    if "gpu_util" in file.measures:
-        _by_gpu(file, facts)
-
-
-def _by_gpu(file: GpuFile, facts: dict[str, object]) -> None:
-    names = labels(file.rows.gpus)
-    found = file.rows.con.execute(
-        "select gpu, sum(dt_s * gpu_util) / nullif(sum(dt_s) filter (gpu_util is not null), 0) "
-        "from held group by gpu order by gpu"
-    )
-    for gpu, mean in found.fetchall():
-        if gpu in names:
-            facts[f"util_mean_by_time[gpu_util|{names[gpu]}]"] = mean
 
 
 def missing_facts(file: GpuFile, header: Sequence[str], facts: dict[str, object]) -> None:

@@ -22,6 +22,7 @@ from data.parse.values import NumberRule, is_missing
 from data.readers.base import Progress, Source
 
 FEW_COMBINATIONS = 1 << 20
+MOST_SHORT = 2**15 - 1
 
 
 @dataclass(frozen=True)
@@ -51,16 +52,16 @@ class CleanRows:
     memory from the start: thousands of small ones would leave holes as large as the data.
     """
 
-    def __init__(self, columns: Sequence[int], rows: int) -> None:
+    def __init__(self, rows: int) -> None:
         self.combos: dict[tuple[str, ...], int] = {}
         self.combo_rows: Counter[int] = Counter()
         self.missing: Counter[int] = Counter()
         self.stamps = np.empty(rows, np.int64)
-        self.combo: NDArray[Any] = np.empty(rows, np.int32)
-        self.numbers: dict[int, NDArray[Any]] = {i: np.empty(rows, np.float32) for i in columns}
+        self.combo: NDArray[Any] = np.empty(rows, np.int16)
+        self.numbers: dict[int, NDArray[Any]] = {}
         self.rows = 0
 
-    def add(self, stretch: "_Stretch") -> None:
+    def add(self, stretch: "Stretch") -> None:
         """Take the next rows; raises NotCleanError when the file has more rows than lines."""
         at = slice(self.rows, self.rows + len(stretch.stamps))
         if at.stop > len(self.stamps):
@@ -68,17 +69,23 @@ class CleanRows:
         self.rows = at.stop
         self.stamps[at] = stretch.stamps
         for i, values in stretch.numbers.items():
-            self.numbers[i] = self.numbers[i].astype(np.result_type(self.numbers[i], values), copy=False)
+            known_so_far = self.numbers.get(i)
+            if known_so_far is None:
+                known_so_far = np.empty(len(self.stamps), values.dtype)
+            kind = np.result_type(known_so_far, values)
+            self.numbers[i] = known_so_far.astype(kind, copy=False)
             self.numbers[i][at] = values
         self.missing.update(stretch.missing)
         known = [self.combos.setdefault(texts, len(self.combos)) for texts, _ in stretch.combos]
         for number, (_, rows) in zip(known, stretch.combos, strict=True):
             self.combo_rows[number] += rows
-        self.combo[at] = np.array(known, np.int32)[stretch.combo]
+        if len(self.combos) > MOST_SHORT and self.combo.dtype == np.int16:
+            self.combo = self.combo.astype(np.int32)
+        self.combo[at] = np.array(known, self.combo.dtype)[stretch.combo]
 
     def table(self, gpu_of_combo: Sequence[int]) -> pa.Table:
         """Columns stamp, gpu and n<i> over the same memory."""
-        small = np.int16 if max(gpu_of_combo) < 1 << 15 else np.int32
+        small = np.int16 if max(gpu_of_combo) <= MOST_SHORT else np.int32
         columns = {"stamp": pa.array(self.stamps.view("datetime64[us]"))}
         columns["gpu"] = pa.array(np.array(gpu_of_combo, small)[self.combo])
         for i, values in self.numbers.items():
@@ -92,39 +99,51 @@ def read_clean(
     """Read a file in which every row is plain; raises NotCleanError at the first thing that is not."""
     if not plan.numbers:
         raise NotCleanError("no number column")
-    found = CleanRows(list(plan.numbers), source.physical_lines - layout.first_data_line + 1)
+    found = CleanRows(source.physical_lines - layout.first_data_line + 1)
+    stamps = Stamps(con, plan.stamp_sql)
 
-    stamps = _Stamps(con, plan.stamp_sql)
-
-    def work(table: pa.Table) -> _Stretch:
-        return _Stretch(stamps, plan, table)
+    def work(table: pa.Table) -> Stretch:
+        return _stretch(stamps, plan, table)
 
     for stretch in each_stretch(source, layout, plan.types(), missing_cells(), work, progress):
         found.add(stretch)
     return found
 
 
-class _Stretch:
-    """One stretch of rows, converted and checked."""
+@dataclass(frozen=True)
+class Stretch:
+    """Some rows, converted and checked; see CleanRows. `combos`: texts and rows of each combination."""
 
-    def __init__(self, stamps: "_Stamps", plan: CleanPlan, table: pa.Table) -> None:
-        self.missing: Counter[int] = Counter()
-        self.stamps = stamps(_one(table, plan.time))
-        self.combos, self.combo = _combos([_one(table, i) for i in plan.identity], table.num_rows)
-        self.numbers = {i: self._number(i, rule, _one(table, i)) for i, rule in plan.numbers.items()}
-        for i in plan.others:
-            self.missing[i] = _missing_words(_one(table, i), plan.other_missing)
+    stamps: NDArray[Any]
+    combos: Sequence[tuple[tuple[str, ...], int]]
+    combo: NDArray[Any]
+    numbers: Mapping[int, NDArray[Any]]
+    missing: Mapping[int, int]
 
-    def _number(self, column: int, rule: NumberRule, cells: pa.Array) -> NDArray[Any]:
-        if rule.suffix:
-            cells = _without_suffix(cells, rule.suffix)
-        self.missing[column] = cells.null_count
-        values: NDArray[np.float64] = cells.to_numpy(zero_copy_only=False)
-        if cells.null_count != int(np.isnan(values).sum()) or not rule.takes(values):
-            raise NotCleanError(f"column {column + 1}: a number that only the value parser can judge")
-        narrow = values.astype(np.float32)
-        same = np.array_equal(narrow, values, equal_nan=cells.null_count > 0)
-        return narrow if same else values
+
+def _stretch(stamps: "Stamps", plan: CleanPlan, table: pa.Table) -> Stretch:
+    missing: dict[int, int] = {}
+    time = _one(table, plan.time)
+    at = stamps(time.dictionary)[time.indices.to_numpy()]
+    combos, combo = _combos([_one(table, i) for i in plan.identity], table.num_rows)
+    numbers = {i: _number(i, rule, _one(table, i), missing) for i, rule in plan.numbers.items()}
+    for i in plan.others:
+        cells = _one(table, i)
+        rows = np.bincount(cells.indices.to_numpy(), minlength=len(cells.dictionary))
+        missing[i] = missing_words(cells.dictionary, rows, plan.other_missing)
+    return Stretch(at, combos, combo, numbers, missing)
+
+
+def _number(column: int, rule: NumberRule, cells: pa.Array, missing: dict[int, int]) -> NDArray[Any]:
+    if rule.suffix:
+        cells = _without_suffix(cells, rule.suffix)
+    missing[column] = cells.null_count
+    values: NDArray[np.float64] = cells.to_numpy(zero_copy_only=False)
+    if cells.null_count != int(np.isnan(values).sum()) or not rule.takes(values):
+        raise NotCleanError(f"column {column + 1}: a number that only the value parser can judge")
+    narrow = values.astype(np.float32)
+    same = np.array_equal(narrow, values, equal_nan=cells.null_count > 0)
+    return narrow if same else values
 
 
 def _one(table: pa.Table, column: int) -> pa.Array:
@@ -145,23 +164,23 @@ def _without_suffix(cells: pa.Array, suffix: str) -> pa.Array:
         raise NotCleanError(str(error)[:200]) from error
 
 
-class _Stamps:
+class Stamps:
     """Microseconds since 1970 of time cells, by the SQL of the plan: threads take turns on the connection."""
 
     def __init__(self, con: duckdb.DuckDBPyConnection, sql: str) -> None:
         self._con, self._sql, self._lock = con, f"select epoch_us({sql}) as at from words", Lock()
 
-    def __call__(self, cells: pa.DictionaryArray) -> NDArray[np.int64]:
+    def __call__(self, words: pa.Array) -> NDArray[np.int64]:
+        """Raises NotCleanError when the SQL does not know one of them."""
         with self._lock:
-            self._con.register("words", pa.table({"c0": cells.dictionary}))
+            self._con.register("words", pa.table({"c0": words}))
             try:
                 found = self._con.execute(self._sql).fetchnumpy()["at"]
             finally:
                 self._con.unregister("words")
         if np.ma.is_masked(found):
             raise NotCleanError("a time stamp of another form")
-        stamps: NDArray[np.int64] = np.asarray(found, np.int64)[cells.indices.to_numpy()]
-        return stamps
+        return np.asarray(found, np.int64)
 
 
 def _combos(
@@ -187,7 +206,8 @@ def _combos(
     return list(zip(named, counts, strict=True)), number[code]
 
 
-def _missing_words(cells: pa.DictionaryArray, words: Sequence[str]) -> int:
-    plain = pc.utf8_lower(pc.utf8_trim(cells.dictionary, " []"))
-    empty = pc.is_in(plain, value_set=pa.array(words, pa.string())).to_numpy(zero_copy_only=False)
-    return int(empty[cells.indices.to_numpy()].sum()) if empty.any() else 0
+def missing_words(words: pa.Array, rows: NDArray[Any], missing: Sequence[str]) -> int:
+    """Rows whose word, in small letters without blanks and brackets, is one of `missing`."""
+    plain = pc.utf8_lower(pc.utf8_trim(words, " []"))
+    empty = pc.is_in(plain, value_set=pa.array(missing, pa.string())).to_numpy(zero_copy_only=False)
+    return int(rows[empty].sum())

@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from data.errors import UnreadableFileError
-from data.gpu.batch import MIG_ROWS, UTIL_MEASURES, GpuFile, build, labels
+from data.gpu.batch import MIG_ROWS, GpuFile, build
 from data.gpu.csv_rows import GpuIdentity, GpuRows
+from data.gpu.facts import UTIL_MEASURES, labels
 from data.gpu.long import LongTable
 from data.gpu.rollup import MEASURES
 from data.gpu.ticks import join_ticks

@@ -1,32 +1,28 @@
-"""Clean GPU rows in file order -> seconds each stands for and a Parquet part, without a sort of the rows.
+"""Clean GPU rows in file order -> seconds each stands for, without a sort of the rows.
 
-The same left hold as `gpu_rollup.hold`, for files in which the stamps of every GPU increase from row to row.
+The same left hold as `rollup.hold`, for files in which the stamps of every GPU increase from row to row.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from data.gpu.rollup import HOLD_MEDIANS, MEASURES
+from data.gpu.rollup import HOLD_MEDIANS
 from data.parse.typed_csv import WORKERS
-from data.parse.values import NumberRule
 
 BLOCK_ROWS = 1 << 20
-GROUP_ROWS = 1 << 18
 
 
 @dataclass(frozen=True)
 class Spacing:
-    """`held_us`: microseconds that each row stands for, in file order; gaps between samples of one GPU."""
+    """`held`: what each row stands for, in file order, `per_s` of it a second; gaps between samples of a GPU."""
 
-    held_us: NDArray[Any]
+    held: NDArray[Any]
+    per_s: float
     gap_max_s: float | None
     gap_median_s: float | None
     gap_s: float | None
@@ -64,9 +60,9 @@ def space(gpu: NDArray[Any], ts_us: NDArray[np.int64], whole: bool = True) -> Sp
     except _NotWholeError:
         return space(gpu, ts_us, whole=False)
     if not gaps.size:
-        return Spacing(held, None, None, None)
+        return Spacing(held, 1e6, None, None, None)
     top, total = int(gaps.max()), int(gaps.sum(dtype=np.int64))
-    return Spacing(held, top / 1e6, float(np.median(gaps, overwrite_input=True)) / 1e6, total / 1e6)
+    return Spacing(held, 1e6, top / 1e6, float(np.median(gaps, overwrite_input=True)) / 1e6, total / 1e6)
 
 
 def _is_whole(us: NDArray[Any]) -> bool:
@@ -107,58 +103,3 @@ def _space_block(
             held[end - 1] = 0
         start = end
     return held, found
-
-
-def write_parts(
-    path: Path, table: pa.Table, gpu_ids: Sequence[str], measures: Mapping[str, tuple[str, NumberRule]]
-) -> list[Path]:
-    """Write the columns of `gpu_samples` from a table with ts, gpu, held_us and numbers as written.
-
-    A large table becomes a file a core, `path` and others beside it. `measures`: column and rule of each
-    measure; the others are NULL.
-    """
-    files = max(1, min(WORKERS, table.num_rows // (2 * GROUP_ROWS)))
-    each = -(-table.num_rows // files)
-    paths = [path, *(path.with_stem(f"{path.stem}-{k}") for k in range(1, files))]
-    names = pa.array(gpu_ids, pa.string())
-
-    def write(k: int) -> None:
-        writer = None
-        try:
-            for start in range(k * each, min((k + 1) * each, table.num_rows), GROUP_ROWS):
-                rows = table.slice(start, min(GROUP_ROWS, (k + 1) * each - start))
-                batch = _samples(rows, names, measures)
-                writer = writer or pq.ParquetWriter(
-                    paths[k], batch.schema, store_schema=False, write_statistics=["gpu_id", "ts"]
-                )
-                writer.write_batch(batch)
-        finally:
-            if writer is not None:
-                writer.close()
-
-    with ThreadPoolExecutor(files) as pool:
-        list(pool.map(write, range(files)))
-    return paths
-
-
-def _samples(
-    rows: pa.Table, names: pa.Array, measures: Mapping[str, tuple[str, NumberRule]]
-) -> pa.RecordBatch:
-    columns = {
-        "gpu_id": pa.DictionaryArray.from_arrays(_one(rows, "gpu").cast(pa.int32()), names),
-        "ts": _one(rows, "ts"),
-        "dt_s": pa.array(_one(rows, "held_us").to_numpy() / 1e6),
-    }
-    empty = pa.nulls(rows.num_rows, pa.float64())
-    for name in MEASURES:
-        columns[name] = _measure(rows, *measures[name]) if name in measures else empty
-    return pa.record_batch(columns)
-
-
-def _measure(rows: pa.Table, column: str, rule: NumberRule) -> pa.Array:
-    raw = _one(rows, column).to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
-    return pa.array(rule.scaled(raw), from_pandas=True)
-
-
-def _one(rows: pa.Table, name: str) -> pa.Array:
-    return rows.column(name).combine_chunks()

@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
 import duckdb
 
+from data.gpu.rolled import Part, Rolled
 from data.gpu.rollup import (
     HOLD_MEDIANS,
     MEASURES,
@@ -27,17 +27,6 @@ SPARE_US = 1000
 """Seconds known by samples may miss the span of a GPU by rounding; more than this is unknown time."""
 
 
-@dataclass(frozen=True)
-class _Part:
-    rows: int
-    gpu_ids: list[str]
-    first: object
-    last: object
-    has_gaps: bool
-    measures: tuple[str, ...]
-    full: tuple[str, ...]
-
-
 def add_samples(
     con: duckdb.DuckDBPyConnection,
     parts: Path,
@@ -45,35 +34,43 @@ def add_samples(
     upload_id: str,
     notes: list[str],
     progress: Progress,
+    rolled: Rolled | None = None,
 ) -> dict[str, int]:
     """Take over scratch parts (columns of `gpu_samples`) in the caller's transaction; rows added by table.
 
     A sample is its GPU and stamp. Of a stamp that is stored already the stored values stay and empty ones are
     filled. Parts of a GPU that gets more samples are rewritten as one, because the seconds that a sample
     stands for depend on its neighbours. A part without a committed row in `gpu_parts` is invisible and swept
-    later.
+    later. `rolled`: what the reader knows of these files.
     """
-    files = [f for f in files if number(con, f"SELECT count(*) FROM {_read([f])}")]
+    if rolled is None or list(files) != list(rolled.parts):
+        rolled = None
+        files = [f for f in files if number(con, f"SELECT count(*) FROM {_read([f])}")]
     if not files:
         return {}
     progress("samples", 0, None)
-    described = _describe(con, _read(files))
+    whole = rolled.whole if rolled else _describe(con, _read(files))
     old = con.execute(
         "SELECT part_id, file, rows FROM gpu_parts WHERE list_has_any(gpu_ids, ?::VARCHAR[])",
-        [described.gpu_ids],
+        [whole.gpu_ids],
     ).fetchall()
     if old:
         stored = [parts / name for _, name, _ in old]
         placed = [_combined(con, parts, stored, files, notes)]
-        described = _describe(con, _read(placed))
-        _forget(con, [part for part, *_ in old], described.gpu_ids)
+        whole, rolled = _describe(con, _read(placed)), None
+        _forget(con, [part for part, *_ in old], whole.gpu_ids)
     else:
         placed = [_take(con, parts, path) for path in files]
-    for path in placed:
-        _list_part(con, path, upload_id, _describe(con, _read([path])) if len(placed) > 1 else described)
-    _roll_up(con, _read(placed), described)
-    progress("samples", described.rows, described.rows)
-    return {"gpu_samples": described.rows - sum(rows for *_, rows in old)}
+    if rolled:
+        each = list(rolled.parts.values())
+        _store_sums(con, rolled)
+    else:
+        each = [_describe(con, _read([path])) for path in placed] if len(placed) > 1 else [whole]
+        _roll_up(con, _read(placed), whole)
+    for path, part in zip(placed, each, strict=True):
+        _list_part(con, path, upload_id, part)
+    progress("samples", whole.rows, whole.rows)
+    return {"gpu_samples": whole.rows - sum(rows for *_, rows in old)}
 
 
 def _forget(con: duckdb.DuckDBPyConnection, part_ids: list[str], gpu_ids: list[str]) -> None:
@@ -82,21 +79,39 @@ def _forget(con: duckdb.DuckDBPyConnection, part_ids: list[str], gpu_ids: list[s
         con.execute(f"DELETE FROM {table} WHERE gpu_id IN (SELECT unnest(?::VARCHAR[]))", [gpu_ids])
 
 
-def _roll_up(con: duckdb.DuckDBPyConnection, relation: str, part: _Part) -> None:
+def _store_sums(con: duckdb.DuckDBPyConnection, rolled: Rolled) -> None:
+    con.register("rolled_wide", rolled.sums.wide(rolled.gpu_ids))
+    con.register("rolled_holes", rolled.sums.holes_table(rolled.gpu_ids))
+    try:
+        unknown = coverage_sql("rolled_holes") if rolled.whole.has_gaps else ""
+        _store_wide(con, "rolled_wide", rolled.whole.measures, unknown)
+    finally:
+        con.unregister("rolled_wide")
+        con.unregister("rolled_holes")
+
+
+def _roll_up(con: duckdb.DuckDBPyConnection, relation: str, part: Part) -> None:
     con.execute(f"CREATE OR REPLACE TEMP TABLE wide AS {wide_sql(relation, part.measures, full=part.full)}")
-    if set(part.measures) - NOT_ROLLED_UP:
-        con.execute(f"INSERT INTO gpu_minutes BY NAME {minutes_of_wide_sql('wide', part.measures)}")
-    if part.has_gaps:
-        con.execute(f"INSERT INTO gpu_coverage BY NAME {coverage_sql(with_gaps_sql(relation))}")
-    else:
-        con.execute(
-            "INSERT INTO gpu_coverage BY NAME SELECT gpu_id, k AS known_s, 0 AS unknown_s, "
-            f"make_timestamp(m * {MINUTE_US}) AS minute FROM wide"
-        )
+    _store_wide(con, "wide", part.measures, coverage_sql(with_gaps_sql(relation)) if part.has_gaps else "")
     con.execute("DROP TABLE wide")
 
 
-def _describe(con: duckdb.DuckDBPyConnection, relation: str) -> _Part:
+def _store_wide(con: duckdb.DuckDBPyConnection, wide: str, measures: Sequence[str], gaps: str) -> None:
+    """Rows of gpu_minutes, and of gpu_coverage with the unknown seconds of `gaps` (SQL, may be empty)."""
+    if set(measures) - NOT_ROLLED_UP:
+        con.execute(f"INSERT INTO gpu_minutes BY NAME {minutes_of_wide_sql(wide, measures)}")
+    known = (
+        f"SELECT gpu_id, make_timestamp(m * {MINUTE_US}) AS minute, k AS known_s, 0 AS unknown_s FROM {wide}"
+    )
+    if gaps:
+        known = (
+            f"SELECT gpu_id, minute, sum(known_s) AS known_s, sum(unknown_s) AS unknown_s FROM ({known} "
+            f"UNION ALL SELECT gpu_id, minute, 0, unknown_s FROM ({gaps})) GROUP BY gpu_id, minute"
+        )
+    con.execute(f"INSERT INTO gpu_coverage BY NAME {known}")
+
+
+def _describe(con: duckdb.DuckDBPyConnection, relation: str) -> Part:
     counts = ", ".join(f"sum(n_{m})" for m in MEASURES)
     by_gpu = ", ".join(f"count({m}) AS n_{m}" for m in MEASURES)
     row = first(
@@ -114,7 +129,7 @@ def _describe(con: duckdb.DuckDBPyConnection, relation: str) -> _Part:
         raise RuntimeError("an aggregate returned no row")
     found = tuple(m for m, n in zip(MEASURES, row[5:], strict=True) if n)
     full = tuple(m for m, n in zip(MEASURES, row[5:], strict=True) if n == row[0])
-    return _Part(int(row[0]), list(row[1]), row[2], row[3], bool(row[4]), found, full)
+    return Part(int(row[0]), list(row[1]), row[2], row[3], bool(row[4]), found, full)
 
 
 def _take(con: duckdb.DuckDBPyConnection, parts: Path, path: Path) -> Path:
@@ -169,7 +184,7 @@ def _combined(
     )
 
 
-def _list_part(con: duckdb.DuckDBPyConnection, path: Path, upload_id: str, part: _Part) -> None:
+def _list_part(con: duckdb.DuckDBPyConnection, path: Path, upload_id: str, part: Part) -> None:
     con.execute(
         "INSERT INTO gpu_parts (part_id, file, upload_id, rows, gpu_ids, ts_min, ts_max) "
         "VALUES (?, ?, ?, ?, ?, ?, ?)",

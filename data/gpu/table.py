@@ -7,8 +7,9 @@ from pathlib import Path
 
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
-from data.gpu.batch import UTIL_MEASURES, GpuFile, build, missing_facts, plain_index
+from data.gpu.batch import GpuFile, build, missing_facts, plain_index
 from data.gpu.csv_rows import GpuColumns, GpuRows, load_gpu_rows
+from data.gpu.facts import UTIL_MEASURES
 from data.gpu.metrics import default_unit
 from data.gpu.rollup import MEASURES, connect
 from data.parse.csvio import CsvLayout, split_line

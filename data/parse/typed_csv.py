@@ -8,6 +8,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -49,20 +50,32 @@ def each_stretch(
 
     `nulls`: cells of number columns that are NULL. Raises NotCleanError.
     """
-    if not source.ends_with_newline or not types:
-        raise NotCleanError("the last line has no end, or no column is wanted")
-    read, waiting = _reader(layout, types, nulls), deque[Future[tuple[int, T]]]()
-    line = layout.first_data_line - 1
+    if not types:
+        raise NotCleanError("no column is wanted")
+    read = _reader(layout, types, nulls)
 
     def job(text: memoryview) -> tuple[int, T]:
         table = read(text)
         return table.num_rows, work(table)
 
+    jobs = (partial(job, text) for text in _stretches(source.path, layout.first_data_line))
+    yield from in_order(source, layout, jobs, progress)
+
+
+def in_order(
+    source: Source, layout: CsvLayout, jobs: Iterator[Callable[[], tuple[int, T]]], progress: Progress
+) -> Iterator[T]:
+    """Results of jobs in their order; they run in threads, a few ahead, and tell how many lines they read.
+
+    Raises NotCleanError when the lines do not add up to those of the file, or when its last line has no end.
+    """
+    if not source.ends_with_newline:
+        raise NotCleanError("the last line has no end")
+    waiting, line = deque[Future[tuple[int, T]]](), layout.first_data_line - 1
     with ThreadPoolExecutor(WORKERS) as pool:
         try:
-            texts = _stretches(source.path, layout.first_data_line)
             while True:
-                waiting.extend(pool.submit(job, text) for text in islice(texts, 1 + WORKERS - len(waiting)))
+                waiting.extend(pool.submit(job) for job in islice(jobs, 1 + WORKERS - len(waiting)))
                 if not waiting:
                     break
                 rows, found = waiting.popleft().result()

@@ -4,9 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pandas as pd
+
+if TYPE_CHECKING:
+    from data.gpu.rolled import Rolled
 
 Progress = Callable[[str, int, int | None], None]
 """Called with (stage, done, total or None); raises to cancel."""
@@ -87,7 +90,8 @@ class Batch:
     `records` = `stored` + quarantined records (`SetAside` without column) + `ignored` (reason -> count).
     `tables`: table name of data/schema -> rows; columns are a subset of that table's, run and attempt keys
     are the reader's *local* names: `attempt` counts 1.. inside the file. `gpu_parts`: Parquet files in the
-    scratch folder with the columns of schema table `gpu_samples`. `facts`: canonical facts of the file.
+    scratch folder with the columns of schema table `gpu_samples`; `gpu_rollup`: what they add up to, where the
+    reader knows. `facts`: canonical facts of the file.
     `proposals`: what the file lets us infer about run details, each with how it was inferred.
     `timezone`: zone in which its stamps were read; `timezone_assumed` when neither file nor person named it.
     `names_runs`: the run names stand in the file, even where one equals the name of the file.
@@ -102,6 +106,7 @@ class Batch:
     ignored: Counter[str] = field(default_factory=Counter)
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
     gpu_parts: list[Path] = field(default_factory=list)
+    gpu_rollup: "Rolled | None" = None
     facts: dict[str, object] = field(default_factory=dict)
     proposals: list["Proposal"] = field(default_factory=list)
     mapped: dict[str, str] = field(default_factory=dict)

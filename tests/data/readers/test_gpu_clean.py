@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from data.arrival.spool import spool_bytes
 from data.gpu import ordered as gpu_ordered
+from data.gpu import plain as gpu_plain
+from data.gpu import samples as gpu_samples
 from data.gpu import table as gpu_table
 from data.gpu.csv_rows import load_gpu_rows
 from data.gpu.rollup import connect
@@ -46,9 +48,14 @@ def text_of(rows: list[tuple[Any, ...]], look: Look) -> str:
     return "\n".join(lines) + "\n"
 
 
-def batch_of(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch, clean: bool, **choices: str) -> Batch:
-    """Read through the whole reader by one of the two paths."""
-    load = partial(load_gpu_rows, bulk_from_bytes=0, clean=clean)
+WAYS = ("plain", "clean", "exact")
+"""The three paths: compiled loops, typed columns of Arrow, the value parser."""
+
+
+def batch_of(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch, way: str, **choices: str) -> Batch:
+    """Read through the whole reader by one of the three paths."""
+    large = 0 if way == "plain" else 1 << 40
+    load = partial(load_gpu_rows, bulk_from_bytes=0, clean=way != "exact", plain_from_bytes=large)
     monkeypatch.setattr(gpu_table, "load_gpu_rows", load)
     source = spool_bytes(text.encode(), "smi.csv", folder)
     return NvidiaSmiReader().read(source, Choices(**choices), Path(tempfile.mkdtemp(dir=folder)))
@@ -77,13 +84,20 @@ def assert_equal(one: Batch, other: Batch) -> None:
 
 
 def was_clean(text: str, folder: Path) -> bool:
-    """Whether the fast path took the file."""
+    """Whether the fast paths took the file, both or none."""
     source = spool_bytes(text.encode(), "smi.csv", folder)
-    layout, con = read_layout(source), connect(folder)
-    try:
-        return load_gpu_rows(con, source, layout, _columns(layout), bulk_from_bytes=0).clean is not None
-    finally:
-        con.close()
+    taken = set()
+    for large in (0, 1 << 40):
+        layout, con = read_layout(source), connect(folder)
+        try:
+            rows = load_gpu_rows(
+                con, source, layout, _columns(layout), bulk_from_bytes=0, plain_from_bytes=large
+            )
+            taken.add(rows.clean is not None)
+        finally:
+            con.close()
+    assert len(taken) == 1
+    return taken.pop()
 
 
 def missing_or(numbers: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -105,9 +119,9 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=ROWS, units=st.booleans(), zone=st.sampled_from(["", "UTC", "Europe/Berlin"]), sort=st.booleans())
-def test_both_paths_give_one_batch(
+def test_all_paths_give_one_batch(
     rows: list[tuple[Any, ...]], units: bool, zone: str, sort: bool, tmp_path: Path
 ) -> None:
     if sort:
@@ -115,10 +129,13 @@ def test_both_paths_give_one_batch(
     text = text_of(rows, Look(units))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(typed_csv, "STRETCH_BYTES", 700)
+        patch.setattr(gpu_plain, "STRETCH_BYTES", 300)
+        patch.setattr(gpu_plain, "FEW_WORDS", 2)
+        patch.setattr(gpu_plain, "MANY_WORDS", 3)
         choices = {"timezone": zone} if zone else {}
-        fast = batch_of(text, tmp_path, patch, True, **choices)
-        exact = batch_of(text, tmp_path, patch, False, **choices)
-    assert_equal(fast, exact)
+        plain, clean, exact = (batch_of(text, tmp_path, patch, way, **choices) for way in WAYS)
+    assert_equal(plain, exact)
+    assert_equal(clean, exact)
 
 
 def plain(seconds: int = 60) -> list[tuple[Any, ...]]:
@@ -162,7 +179,7 @@ def test_dirty_logs_are_refused_and_read_exactly(
     dirty = text.replace(old, new, 1)
     assert was_clean(text, tmp_path)
     assert not was_clean(dirty, tmp_path)
-    both = [batch_of(dirty, tmp_path, monkeypatch, clean) for clean in (True, False)]
+    both = [batch_of(dirty, tmp_path, monkeypatch, way) for way in ("plain", "exact")]
     assert_equal(*both)
 
 
@@ -183,9 +200,10 @@ def test_gpus_without_a_name_that_others_have(tmp_path: Path, monkeypatch: pytes
     head = "timestamp, index, utilization.gpu [%]"
     rows = [f"2026/01/01 00:00:{s:02d}, {'N/A' if s % 3 == 0 else s % 2}, {s}" for s in range(40)]
     text = "\n".join([head, *rows]) + "\n"
-    both = [batch_of(text, tmp_path, monkeypatch, clean) for clean in (True, False)]
-    assert both[0].ignored == {"row names no GPU": 14}
-    assert_equal(*both)
+    every = [batch_of(text, tmp_path, monkeypatch, way) for way in WAYS]
+    assert every[0].ignored == {"row names no GPU": 14}
+    assert_equal(every[0], every[2])
+    assert_equal(every[1], every[2])
 
 
 def test_every_kind_of_missing_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,9 +224,10 @@ def test_every_kind_of_missing_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for at, word in enumerate(words, 5):
         lines[at] = lines[at].rsplit(",", 2)[0] + f", {word}, {word}"
     text = "\n".join(lines) + "\n"
-    both = [batch_of(text, tmp_path, monkeypatch, clean) for clean in (True, False)]
-    assert both[1].facts["missing_cells[power.draw [W]]"] == len(words)
-    assert_equal(*both)
+    every = [batch_of(text, tmp_path, monkeypatch, way) for way in WAYS]
+    assert every[2].facts["missing_cells[power.draw [W]]"] == len(words)
+    assert_equal(every[0], every[2])
+    assert_equal(every[1], every[2])
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -221,16 +240,19 @@ def test_long_gaps_and_half_microseconds_are_spaced_alike(
     rows = [f"{stamp}, {g}, {k}, 100" for k, stamp in enumerate(stamps) for g in range(2)]
     text = "\n".join(["timestamp, index, utilization.gpu [%], power.draw [W]", *rows]) + "\n"
     assert was_clean(text, tmp_path)
-    both = [batch_of(text, tmp_path, monkeypatch, clean) for clean in (True, False)]
-    assert both[0].facts["gap_max_s"] == 21 * 86400
-    assert_equal(*both)
+    every = [batch_of(text, tmp_path, monkeypatch, way) for way in WAYS]
+    assert every[0].facts["gap_max_s"] == 21 * 86400
+    assert_equal(every[0], every[2])
+    assert_equal(every[1], every[2])
 
 
 def test_a_large_table_becomes_a_part_a_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpu_ordered, "GROUP_ROWS", 16)
+    monkeypatch.setattr(gpu_samples, "GROUP_ROWS", 16)
     monkeypatch.setattr(gpu_ordered, "BLOCK_ROWS", 20)
+    monkeypatch.setattr(gpu_samples, "WORKERS", 3)
     monkeypatch.setattr(gpu_ordered, "WORKERS", 3)
     text = text_of(plain(59), Look(True))
-    both = [batch_of(text, tmp_path, monkeypatch, clean) for clean in (True, False)]
-    assert [len(batch.gpu_parts) for batch in both] == [3, 1]
-    assert_equal(*both)
+    every = [batch_of(text, tmp_path, monkeypatch, way) for way in WAYS]
+    assert [len(batch.gpu_parts) for batch in every] == [3, 3, 1]
+    assert_equal(every[0], every[2])
+    assert_equal(every[1], every[2])

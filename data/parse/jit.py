@@ -1,0 +1,37 @@
+"""Compiled loops: numba with the machine code kept on disk where some folder can be written."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba as nb
+
+F = TypeVar("F", bound=Callable[..., Any])
+OPTIONS = {"nogil": True, "error_model": "numpy", "boundscheck": False, "_nrt": False}
+"""Without reference counts, which threads would fight for: a loop makes no array of its own."""
+
+
+def compiled(signature: Any) -> Callable[[F], F]:
+    """Compile for one signature when the module is imported; without the GIL, without checks of bounds.
+
+    The cache holds for one source file: what a loop calls must stand in the same file, or it goes stale.
+    """
+
+    def decorate(function: F) -> F:
+        try:
+            return nb.njit(signature, cache=True, **OPTIONS)(function)  # type: ignore[no-any-return]
+        except RuntimeError as error:
+            if "cannot cache" not in str(error):
+                raise
+            return nb.njit(signature, **OPTIONS)(function)  # type: ignore[no-any-return]
+
+    return decorate
+
+
+def part(function: F) -> F:
+    """A part of compiled loops of the same file that is called now and then."""
+    return nb.njit(**OPTIONS)(function)  # type: ignore[no-any-return]
+
+
+def inlined(function: F) -> F:
+    """A part of compiled loops of the same file that is needed at every turn."""
+    return nb.njit(forceinline=True, **OPTIONS)(function)  # type: ignore[no-any-return]
