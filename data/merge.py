@@ -38,9 +38,9 @@ def merge(con: duckdb.DuckDBPyConnection, table: str, frame: pd.DataFrame, polic
     """Merge `frame` (columns: a subset of the table's) inside the caller's transaction.
 
     Tables with a key: one row a key; stored values win over contradicting ones under "keep", lose under
-    "replace". Tables without: rows equal to stored ones in every column but PLACES are the same rows (as often
-    as they occur), so that overlapping exports do not count twice. RuntimeError for unknown columns or empty
-    required cells, which is a fault of the reader.
+    "replace". Tables without: rows equal to stored ones in every column but PLACES are the same rows (as
+    often as they occur), so that overlapping exports do not count twice. RuntimeError for unknown columns or
+    empty required cells, which is a fault of the reader.
     """
     if frame.empty:
         return Merged()

@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
@@ -94,21 +94,11 @@ def read_costs(
     stays in `charge_start` and `charge_end` (exclusive). Raises UnreadableFileError when no row is there.
     """
     parser = _parser(form, source, layout)
-    totals, frames, chunk, aside = _Totals(), [], [], []
+    totals, frames, chunk = _Totals(), [], []
+    aside: list[SetAside] = []
     rows, stored = CsvRows(source, layout, progress), 0
-    for raw in rows:
-        row = _cleaned(form, raw)
-        parsed = parser.parse(row)
-        if isinstance(parsed, SetAside):
-            aside.append(parsed)
-            continue
-        texts = {layout.header[i]: row.cells[i].strip() for i in form.texts if i < len(row.cells)}
-        if not any(texts.values()) and all(value is None for value in parsed.values()):
-            aside.append(SetAside(row.line, EMPTY, layout.delimiter.join(row.cells)[:TEXT_LIMIT]))
-            continue
+    for row, parsed, texts in _charges(form, rows, parser, aside):
         stored += 1
-        parsed["line"] = row.line
-        _tags(parsed, row, parser)
         parts = form.complete(parsed, texts)
         _count(totals, form, row, parts)
         chunk += [day for part in parts for day in _by_day(_booked(part, choices))]
@@ -128,6 +118,26 @@ def read_costs(
     _warn(batch, totals)
     batch.reconcile()
     return batch
+
+
+def _charges(
+    form: CostFormat, rows: CsvRows, parser: RowParser, aside: list[SetAside]
+) -> Iterator[tuple[CsvRow, Row, dict[str, str]]]:
+    """Records that hold something: as read, typed, and the texts that `complete` needs; others to `aside`."""
+    layout = parser.layout
+    for raw in rows:
+        row = _cleaned(form, raw)
+        parsed = parser.parse(row)
+        if isinstance(parsed, SetAside):
+            aside.append(parsed)
+            continue
+        texts = {layout.header[i]: row.cells[i].strip() for i in form.texts if i < len(row.cells)}
+        if not any(texts.values()) and all(value is None for value in parsed.values()):
+            aside.append(SetAside(row.line, EMPTY, layout.delimiter.join(row.cells)[:TEXT_LIMIT]))
+            continue
+        parsed["line"] = row.line
+        _tags(parsed, row, parser)
+        yield row, parsed, texts
 
 
 def _parser(form: CostFormat, source: Source, layout: CsvLayout) -> RowParser:
