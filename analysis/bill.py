@@ -11,7 +11,7 @@ import pandas as pd
 from analysis.frames import Row, known, number, records, text
 from analysis.moneyparams import ALL, MoneyParams
 from analysis.result import Assumption, Notice
-from analysis.words import plural
+from analysis.words import listing, plural
 from data.catalogue import Catalogue
 from data.money.cost_tags import named_in
 from data.money.currency import Rate, missing_rate, rate_on, rate_versions
@@ -28,6 +28,7 @@ _TEXTS = (
     "provider", "service", "resource_id", "resource_name", "account", "description", "category", "invoice",
     "run", "campaign",
 )  # fmt: skip
+_NO_INVOICE = {"rate_card_csv": "a rate card", "opencost_csv": "OpenCost"}
 _CPU = frozenset({"cpu", "cpus", "vcpu", "vcpus", "core", "cores", "memory", "ram"})
 
 
@@ -184,6 +185,7 @@ class _Maker:
         self.flat = set(queries.never_amortised(view))
         commitments = records(queries.commitments(view))
         self.other_commitments = {c["commitment_id"] for c in commitments if c["used"] and not c["gpu"]}
+        self.formats = queries.formats(view)
         self.said: Counter[str] = Counter()
 
     def charge(self, row: Row) -> Row | None:
@@ -305,7 +307,19 @@ class _Maker:
                 f"${usd:,} of effective cost stands on {lines} without a billed cost: no invoice asks for it."
             )
             out.append(Notice("not_invoiced", words, "costs"))
-        return out + _twice(charges)
+        return out + _twice(charges) + self._two_kinds(charges)
+
+    def _two_kinds(self, charges: list[Charge]) -> list[Notice]:
+        """A price list or allocation prices beside an invoice: the same machines may count twice."""
+        found = {self.formats.get(c.upload_id) for c in charges if c.is_gpu}
+        lists = [words for name, words in _NO_INVOICE.items() if name in found]
+        if not lists or len(found) == 1:
+            return []
+        words = (
+            f"GPU lines of {listing(lists)} stand beside lines of another file, and all of them count: if "
+            "both are about the same machines, take one of the files back."
+        )
+        return [Notice("two_kinds_of_bill", words, "costs")]
 
     def _foreign(self, code: str, charges: list[Charge]) -> Notice:
         rows = [c for c in charges if c.effective is None and c.currency == code]

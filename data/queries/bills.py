@@ -137,6 +137,11 @@ def owners(view: View) -> dict[str, tuple[str | None, str | None]]:
     return {str(run): (campaign, team) for run, campaign, team in view.rows(_OWNERS)}
 
 
+def formats(view: View) -> dict[str, str]:
+    """Format by upload."""
+    return {str(upload): str(name) for upload, name in view.rows("select upload_id, format from uploads")}
+
+
 def synthetic(view: View) -> frozenset[str]:
     """Runs that are made-up example data."""
     return frozenset(str(run) for (run,) in view.rows("select run from runs where synthetic order by run"))

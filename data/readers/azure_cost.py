@@ -32,6 +32,8 @@ COLUMNS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("account", ("subscriptionid", "subscriptionguid")),
     ("commitment_id", ("reservationid", "benefitid")),
     ("tags", ("tags",)),
+    ("billing_start", ("billingperiodstartdate", "billingperiodstart")),
+    ("invoice", ("invoiceid",)),
 )
 """Column of `costs` <- names of Azure, folded; the first that a file has wins."""
 COSTS = frozenset(COLUMNS[1][1])
@@ -101,11 +103,27 @@ class AzureCostReader:
             clean=lambda i, text: _iso(text, order == "day") if i in dates else text,
         )
         batch = read_costs(form, source, layout, choices, progress)
+        _amortised(batch)
         if order == "unclear":
             batch.warnings.append(
                 "Days are written as 02/01/2021 and no row proves the order: they were read month first."
             )
         return batch
+
+
+def _amortised(batch: Batch) -> None:
+    """An export with unused commitments is the amortised one: no invoice asks for its amounts."""
+    costs = batch.tables["costs"]
+    if "commitment_status" not in costs or "billed_cost" not in costs:
+        return
+    if not (costs["commitment_status"] == "Unused").any():
+        return
+    batch.tables["costs"] = costs.assign(effective_cost=costs["billed_cost"], billed_cost=float("nan"))
+    batch.mapped |= {n: "costs.effective_cost" for n, to in batch.mapped.items() if to == "costs.billed_cost"}
+    batch.warnings.append(
+        "The export holds unused commitments, so it is the amortised one: its amounts are kept as effective "
+        "cost, and the total of the invoice is not in it."
+    )
 
 
 def _match(layout: CsvLayout, names: list[str], chosen: Mapping[str, str]) -> dict[int, str]:

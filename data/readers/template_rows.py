@@ -24,7 +24,7 @@ _LOST_WITHOUT = frozenset({"attempt", "repeat"})
 MOST_GPUS = 1e7
 FIRST_YEAR, LAST_YEAR = 2000, 2100
 _LEAST = {"step": 0, "resumed_from_step": 0, "last_checkpoint_step": 0, "n_tasks": 1, "k": 1, "repeat": 0}
-_MAY_BE_DAYS = frozenset({"charge_start", "charge_end"})
+_MAY_BE_DAYS = frozenset({"charge_start", "charge_end", "billing_start", "billing_end"})
 """Invoices give periods in days."""
 _UNITS = {"ratio": "ratio", "s": "s", "B": "B", "W": "W", "J": "J", "MHz": "MHz", "degC": "C"}
 

@@ -103,3 +103,17 @@ def test_a_person_may_say_which_column_is_the_cost(tmp_path: Path) -> None:
     batch = AzureCostReader().read(spooled(text, tmp_path, "a.csv"), choices, tmp_path)
     assert batch.facts["billed_cost"] == 100.0
     assert batch.mapped["quantity"] == "costs.quantity"
+
+
+def test_an_amortised_export_is_cost_and_no_invoice(tmp_path: Path) -> None:
+    batch = read(
+        tmp_path,
+        NEW + ",billingPeriodStartDate",
+        "s,01/31/2026,Virtual Machines,m,1,90,100,120,USD,Usage,,01/01/2026",
+        "s,01/31/2026,Virtual Machines,m,1,10,10,10,USD,UnusedReservation,,01/01/2026",
+    )
+    costs = batch.tables["costs"]
+    assert costs["effective_cost"].tolist() == [90.0, 10.0]
+    assert costs["billed_cost"].isna().all()
+    assert costs["billing_start"].dt.date.tolist() == [date(2026, 1, 1)] * 2
+    assert any("amortised" in text for text in batch.warnings)
