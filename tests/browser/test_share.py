@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from reports.links import LinkBook
-from tests.app_server import cli_json
+from tests.app_server import here_json
+from tests.browser.steps import LOAD_MS, click, settled
 from tests.samples import verl_log
 
 pytestmark = pytest.mark.browser
@@ -35,32 +36,26 @@ def assert_clean_report(page, width):
     assert all(drawn)
 
 
-def settle(page):
-    """Wait until the script has run to its end: a click into a rerun would be lost."""
-    page.wait_for_timeout(500)
-    page.wait_for_function(
-        "!document.querySelector('[data-test-script-state=running], [data-stale=true]')", timeout=60_000
-    )
-
-
 def test_share_open_in_a_clean_browser_and_revoke(browser, server, tmp_path):
     owner = browser.new_context(viewport={"width": 1280, "height": 900})
     page = owner.new_page()
     page.goto(server.url + "/")
-    page.get_by_role("button", name="Share").first.click(timeout=60_000)
     dialog = page.get_by_role("dialog")
-    dialog.get_by_text("a link opens for nobody else").wait_for(timeout=30_000)
+    share = page.get_by_role("button", name="Share")
+    share.first.wait_for(timeout=LOAD_MS)
+    click(share, dialog.get_by_text("a link opens for nobody else"))
     dialog.get_by_label("Title").fill("Shared <b>week</b>")
     dialog.get_by_label("Title").press("Enter")
-    settle(page)
-    with page.expect_download(timeout=60_000) as waiting:
+    settled(page)
+    with page.expect_download(timeout=LOAD_MS) as waiting:
         dialog.get_by_role("button", name="HTML report").click()
     saved = Path(tmp_path / "report.html")
     waiting.value.save_as(saved)
-    dialog.get_by_text("Make a link all the same").click()
-    dialog.get_by_role("button", name="Create link").click()
+    create = dialog.get_by_role("button", name="Create link")
+    click(dialog.get_by_text("Make a link all the same"), create)
+    create.click(timeout=LOAD_MS)
     code = dialog.locator("code", has_text="/r/")
-    code.wait_for(timeout=60_000)
+    code.wait_for(timeout=LOAD_MS)
     address = code.inner_text().strip()
     assert re.fullmatch(re.escape(server.url) + r"/r/[\w-]{43}", address)
 
@@ -81,23 +76,26 @@ def test_share_open_in_a_clean_browser_and_revoke(browser, server, tmp_path):
     offline.close()
 
     page.goto(server.url + "/links")
-    page.get_by_role("button", name="Revoke").first.click(timeout=60_000)
-    page.get_by_role("button", name="Revoke for good").click()
-    page.get_by_text("No links open now; 1 closed.").wait_for(timeout=30_000)
+    mine = page.locator("[class*=st-key-link_]", has_text="Shared <b>week</b>")
+    mine.first.wait_for(timeout=LOAD_MS)
+    sure = page.get_by_role("button", name="Revoke for good")
+    click(mine.get_by_role("button", name="Revoke", exact=True), sure)
+    click(sure, mine, hidden=True)
     stranger = browser.new_context()
     seen = stranger.new_page()
     assert seen.goto(address).status == 404
     assert seen.get_by_role("heading", level=1).inner_text() == "No report here"
     stranger.close()
     owner.close()
-    assert [link.state() for link in LinkBook(server.home).all()] == ["revoked"]
+    made = [link for link in LinkBook(server.home).all() if link.title == "Shared <b>week</b>"]
+    assert [link.state() for link in made] == ["revoked"]
 
 
 def test_hostile_names_do_not_run_in_a_shared_report(browser, server, tmp_path):
     path = tmp_path / "evil.log"
     path.write_text(verl_log(1, 6))
-    cli_json("import", path, "--run", HOSTILE, "--platform", "h100-sxm", "--gpus", 8, home=server.home)
-    made = cli_json("link", "create", "--title", HOSTILE, home=server.home)
+    here_json("import", path, "--run", HOSTILE, "--platform", "h100-sxm", "--gpus", 8, home=server.home)
+    made = here_json("link", "create", "--title", HOSTILE, home=server.home)
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     seen = watched(context)
     seen.goto(server.url + made["path"])
