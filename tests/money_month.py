@@ -1,6 +1,6 @@
 """One made-up month of a small cluster, small enough to be worked out by hand: bill, scheduler, runs, GPUs.
 
-March 2026, 16 H100 on two nodes at $3.00 a GPU-hour, and an unused reservation. All hours below are whole, so
+March 2026, 4 H100 on two nodes at $3.00 a GPU-hour, and an unused reservation. All hours below are whole, so
 every total is exact; `TRUTH` is worked out from the plan here, not read back from the app.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 START, END = datetime(2026, 3, 1), datetime(2026, 4, 1)
 DAYS = 31
-GPUS_A_NODE = 8
+GPUS_A_NODE = 2
 NODES = ("node-a", "node-b")
 RATE = Decimal("3.00")
 SAMPLE_MINUTES = 15
@@ -28,13 +28,15 @@ STORAGE, SANDBOX, CREDIT, TAX = Decimal("1234.56"), Decimal("410.10"), Decimal("
 UNUSED_DAYS, UNUSED_DAY = 2, Decimal("384.00")
 
 BILLED_GPU_H = len(NODES) * GPUS_A_NODE * 24 * DAYS
+CARRIED_H = 0.5
+"""A sample stands for at most three spacings (docs/utilisation.md): two of them lie inside the silence."""
 GPU_H = {
-    "math-v3": 8 * (12 + 240),
-    "swe-agent": 8 * 360,
-    "notebook": 8 * 24,
-    "idle": 8 * 12 + 8 * 24,
-    "stalled": 8 * 24,
-    "unknown": 8 * 6,
+    "math-v3": GPUS_A_NODE * (12 + 240),
+    "swe-agent": GPUS_A_NODE * 360,
+    "notebook": GPUS_A_NODE * 24,
+    "idle": GPUS_A_NODE * (12 + 24),
+    "stalled": GPUS_A_NODE * 24,
+    "unknown": round(GPUS_A_NODE * (6 - CARRIED_H)),
 }
 ALLOCATED_GPU_H = GPU_H["math-v3"] + GPU_H["swe-agent"] + GPU_H["notebook"]
 WORKING_GPU_H = ALLOCATED_GPU_H - GPU_H["idle"] - GPU_H["stalled"] - GPU_H["unknown"]
@@ -47,7 +49,7 @@ TRUTH = {
     "unknown": GPU_H["unknown"] * RATE,
     "working": WORKING_GPU_H * RATE,
     "total": BILLED_GPU_H * RATE + UNUSED_USD + STORAGE + SANDBOX + CREDIT + TAX,
-    "failed": 8 * 12 * RATE,
+    "failed": GPUS_A_NODE * 12 * RATE,
 }
 """US dollars of the month: five parts that add up to `gpu`, and `total` of the whole bill."""
 
@@ -96,7 +98,7 @@ def bill() -> str:
         span = START + timedelta(days=day), START + timedelta(days=day + 1)
         for node in NODES:
             gpu_h = GPUS_A_NODE * 24
-            rows.append(_charge(gpu_h * RATE, span, "Compute", "H100 SXM 8x node", gpu_h=gpu_h, node=node))
+            rows.append(_charge(gpu_h * RATE, span, "Compute", "H100 SXM node", gpu_h=gpu_h, node=node))
         if day >= DAYS - UNUSED_DAYS:
             unused = ("reservation-7", "Unused")
             rows.append(_charge(UNUSED_DAY, span, "Compute", "H100 SXM reservation", commitment=unused))
@@ -120,7 +122,7 @@ def scheduler() -> str:
     for number, name, team, state, (begin, end), node in jobs:
         hours = int((end - begin).total_seconds() // 3600)
         elapsed = f"{hours // 24}-{hours % 24:02d}:00:00" if hours >= 24 else f"{hours:02d}:00:00"
-        tres = "cpu=96,gres/gpu=8,mem=1000G,node=1"
+        tres = f"cpu=96,gres/gpu={GPUS_A_NODE},mem=1000G,node=1"
         stamps = f"{begin:%Y-%m-%dT%H:%M:%S}|{end:%Y-%m-%dT%H:%M:%S}|{elapsed}"
         lines.append(f"{number}|{name}|{team}|{team}|atlas|gpu|{state}|{stamps}|{tres}|1|{node}")
     return "\n".join(lines) + "\n"
@@ -131,11 +133,11 @@ def runs() -> str:
     header = "run,campaign,framework,algorithm,mode,attempt,started_at,ended_at,status,cause,pool,role"
     rows = [
         ["math-v3", "math", "verl", "grpo", "sync", 1, *map(_z, FAILED), "failed", "node lost", "all",
-         "colocated", "h100-sxm", 8],
+         "colocated", "h100-sxm", GPUS_A_NODE],
         ["math-v3", "math", "verl", "grpo", "sync", 2, *map(_z, MATH), "completed", "", "all",
-         "colocated", "h100-sxm", 8],
+         "colocated", "h100-sxm", GPUS_A_NODE],
         ["swe-agent", "agents", "verl", "grpo", "sync", 1, *map(_z, SWE), "completed", "", "all",
-         "colocated", "h100-sxm", 8],
+         "colocated", "h100-sxm", GPUS_A_NODE],
     ]  # fmt: skip
     return _text(f"{header},platform,gpus", rows)
 

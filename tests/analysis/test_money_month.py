@@ -1,0 +1,94 @@
+"""A whole month through every money question, held against what was worked out by hand, to the cent."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from analysis import run
+from analysis.result import Result
+from data.ingest import ingest_file
+from data.readers.base import Choices
+from data.store import Store
+from models.cents import cents
+from tests import money_month as month
+
+QUESTIONS = ("month", "waste", "reconciliation", "campaigns")
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Result]]:
+    folder: Path = tmp_path_factory.mktemp("month")
+    store = Store.open(folder / "home")
+    for name, path in month.write(folder).items():
+        ingest_file(store, path, name, Choices(timezone="UTC") if name == "jobs.txt" else Choices())
+    with store.view() as view:
+        yield {question: run(question, view, {}) for question in QUESTIONS}
+    store.close()
+
+
+def exact(value: float) -> Decimal:
+    return cents(Decimal(repr(float(value))))
+
+
+def column(answers: dict[str, Result], question: str, table: str, key: str) -> dict[str, Decimal]:
+    frame = answers[question].tables[table]
+    return {str(k): exact(v) for k, v in zip(frame[key], frame["usd"], strict=True)}
+
+
+def test_the_plan_itself_adds_up() -> None:
+    parts = ("not_allocated", "idle", "stalled", "unknown", "working")
+    assert sum(month.TRUTH[part] for part in parts) == month.TRUTH["gpu"]
+
+
+def test_the_identity_is_the_plan_to_the_cent(answers: dict[str, Result]) -> None:
+    found = column(answers, "waste", "identity", "part")
+    assert found == {part: month.TRUTH[part] for part in found}
+    assert set(found) == {"not_allocated", "idle", "stalled", "unknown", "working"}
+
+
+def test_ladder_waterfall_and_invoice_agree_to_the_cent(answers: dict[str, Result]) -> None:
+    ladder = column(answers, "waste", "ladder", "rung")
+    fall = column(answers, "waste", "waterfall", "bar")
+    truth = month.TRUTH
+    assert ladder["paid"] == truth["gpu"]
+    assert ladder["allocated"] == truth["gpu"] - truth["not_allocated"]
+    assert ladder["effective"] == truth["working"]
+    assert fall["bill"] == truth["total"] == exact(answers["reconciliation"].figure("bill_billed").value or 0)
+    assert fall["bill"] - fall["other"] == ladder["paid"]
+    assert fall["lost"] == truth["failed"]
+    minus = sum(value for bar, value in fall.items() if bar not in ("bill", "productive"))
+    assert fall["bill"] - minus == fall["productive"] == truth["working"] - truth["failed"]
+
+
+def test_what_is_explained_and_what_is_not_is_the_whole_bill(answers: dict[str, Result]) -> None:
+    parts = column(answers, "month", "parts", "part")
+    truth = month.TRUTH
+    assert sum(parts.values()) == truth["total"]
+    assert parts["open"] == month.STORAGE + month.CREDIT + month.TAX
+    assert parts["unused"] == month.UNUSED_USD
+    assert parts["not_held"] == truth["not_allocated"] - month.UNUSED_USD
+    assert f"{parts['open']:,.2f} is not explained" in answers["month"].answer
+
+
+def test_campaigns_bear_the_same_bill(answers: dict[str, Result]) -> None:
+    weeks = answers["campaigns"].tables["weeks"]
+    assert sum((exact(v) for v in weeks["usd"]), Decimal(0)) == month.TRUTH["total"]
+    rows = {row["campaign"]: row for row in answers["campaigns"].tables["campaigns"].to_dict("records")}
+    assert exact(rows["math"]["usd_failed"]) == month.TRUTH["failed"]
+    assert exact(rows["math"]["usd_full"]) == month.GPU_H["math-v3"] * month.RATE
+    assert exact(rows["agents"]["usd_full"]) == month.GPU_H["swe-agent"] * month.RATE + month.SANDBOX
+
+
+def test_the_hang_is_found_with_its_length_and_price(answers: dict[str, Result]) -> None:
+    (stall,) = answers["waste"].tables["stalls"].to_dict("records")
+    assert (stall["run"], stall["gpus"], stall["length_min"]) == ("math-v3", month.GPUS_A_NODE, 24 * 60)
+    assert (stall["start"], stall["end"]) == month.HANG
+    assert exact(stall["usd"]) == month.TRUTH["stalled"]
+
+
+def test_the_silent_hours_widen_the_bounds_and_nothing_else(answers: dict[str, Result]) -> None:
+    rows = {row["part"]: row for row in answers["waste"].tables["identity"].to_dict("records")}
+    for part in ("idle", "stalled", "working"):
+        assert exact(rows[part]["usd_high"]) == month.TRUTH[part] + month.TRUTH["unknown"]
