@@ -18,6 +18,7 @@ from data.queries.months import months
 from data.view import View
 from models.cents import cents, total
 
+EXACT = "usd_exact"
 MATCHED, UNUSED, NOT_HELD, OPEN = "matched", "unused", "not_held", "open"
 LABELS = {
     MATCHED: "Matched to a run or job",
@@ -126,9 +127,9 @@ def _figures(found: Shares, parts: dict[str, Decimal], inside: Result) -> list[F
     lacks = "no bill of this month is loaded"
     bill = found.basis == BILL
     return [
-        figure("bill_billed", billed, missing=lacks),
-        figure("bill_effective", whole if found.shares else None, missing=lacks),
+        figure("bill_billed", billed, unit=EXACT, missing=lacks),
+        figure("bill_effective", whole if found.shares else None, unit=EXACT, missing=lacks),
         figure("month_explained", float(share) if share is not None and bill else None, missing=lacks),
-        figure("month_unexplained", float(parts[OPEN]) if bill else None, missing=lacks),
+        figure("month_unexplained", float(parts[OPEN]) if bill else None, unit=EXACT, missing=lacks),
         figure("month_productive", work[0] / whole if work else None, **ends, missing="nothing was paid"),
     ]

@@ -44,12 +44,17 @@ def short_number(value: float) -> str:
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """Return a number with its unit as on screen; fractions become percent, dollars get their sign."""
+    """Return a number with its unit as on screen; fractions become percent, dollars get their sign.
+
+    `usd_exact` is a bill: it shows every cent, where an estimate in `usd` shows three digits.
+    """
     if value is None or not math.isfinite(value):
         return "not known"
     low = unit.strip().lower()
     if low in {"frac", "fraction", "ratio"}:
         return f"{digits3(100 * value)} %"
+    if low == "usd_exact":
+        return f"{'-' if value < 0 else ''}${abs(value):,.2f}"
     if low.startswith(("usd", "$")):
         return money(value)
     word = _UNIT_WORDS.get(low, unit.strip().replace("_", " "))

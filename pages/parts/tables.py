@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from datetime import date, datetime
 from typing import Any, Literal
 
 import pandas as pd
@@ -72,6 +73,8 @@ def column_config(frame: pd.DataFrame, labels: Mapping[str, str] | None = None) 
             config[name] = st.column_config.CheckboxColumn(label, width="small")
         elif pd.api.types.is_numeric_dtype(values):
             config[name] = st.column_config.NumberColumn(label, format=number_format(str(name), values))
+        elif values.map(lambda v: isinstance(v, date) and not isinstance(v, datetime)).any():
+            config[name] = st.column_config.DateColumn(label, format="YYYY-MM-DD")
         elif pd.api.types.is_datetime64_any_dtype(values):
             config[name] = st.column_config.DatetimeColumn(f"{label} (UTC)", format="YYYY-MM-DD HH:mm")
         elif values.map(lambda v: isinstance(v, list | tuple)).any():
