@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from data.errors import UserError
-from reports import joining, price_commands
+from reports import joining, price_commands, rule_commands
 from reports.arguments import found_files, mapping_choices, telling_names
 from reports.terminal import Bar, Watched, candidates, print_passed_over, print_receipt, sentence
 
@@ -53,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _import_parser(commands)
     _common(joining.add_parser(commands), "join")
-    for name, command in price_commands.add_parsers(commands).items():
+    for name, command in (price_commands.add_parsers(commands) | rule_commands.add_parsers(commands)).items():
         _common(command, name)
     _ask_parsers(commands)
     _link_parser(commands)
@@ -177,8 +177,9 @@ def _join(options: argparse.Namespace) -> int:
     return joining.work(options, _perform, _print_json if options.json else print_receipt)
 
 
-def _prices(options: argparse.Namespace) -> int:
-    return price_commands.work(options, _perform, _print_json if options.json else None)
+def _money(options: argparse.Namespace) -> int:
+    work = rule_commands.work if options.command == rule_commands.RULES else price_commands.work
+    return work(options, _perform, _print_json if options.json else None)
 
 
 def _facts(options: argparse.Namespace) -> int:
@@ -382,8 +383,9 @@ def _refuse(error: Mapping[str, Any], options: argparse.Namespace) -> int:
 _WORK: dict[str, Callable[[argparse.Namespace], int]] = {
     "import": _import,
     "join": _join,
-    "prices list": _prices,
-    "prices import": _prices,
+    "prices list": _money,
+    "prices import": _money,
+    "rules": _money,
     "analyse": _analyse,
     "report": _report,
     "link create": _link_create,
