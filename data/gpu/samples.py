@@ -83,11 +83,11 @@ def write_parts(path: Path, ordered: Ordered, gpu_ids: Sequence[str]) -> dict[Pa
     parts = {one: slice(k * each, min((k + 1) * each, rows)) for k, one in enumerate(paths)}
     names = pa.array(gpu_ids, pa.string())
     with ThreadPoolExecutor(files) as pool:
-        list(pool.map(lambda one: _write(*one, ordered, names), parts.items()))
+        list(pool.map(lambda one: _write(one, parts[one], ordered, names), parts))
     return parts
 
 
-def _write(path: Path, rows: slice, ordered: Ordered, names: pa.Array) -> None:
+def _write(path: Path, rows: slice[int], ordered: Ordered, names: pa.Array) -> None:
     writer = None
     try:
         for batch in _batches(rows, ordered, names):
@@ -140,7 +140,7 @@ def rolled_up(ordered: Ordered, sums: Sums, files: Mapping[Path, slice], gpu_ids
 
     def part(rows: slice) -> Part:
         here = np.flatnonzero(rows_by_gpu(gpu[rows]))
-        names = sorted(gpu_ids[k] for k in here)
+        names = sorted(gpu_ids[k] for k in here.tolist())
         own = pc.min_max(ts[rows]).as_py()
         return Part(len(gpu[rows]), names, own["min"], own["max"], has_gaps, measures, ())
 
