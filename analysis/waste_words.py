@@ -54,7 +54,6 @@ def answer(told: Answered) -> str:
     whose = f"{told.run}'s GPUs" if told.run else "GPUs"
     if not usd.paid > 0:
         return f"Nothing was paid for {whose} {when}."
-    known = usd.coverage
     text = f"Of {money(usd.paid)} paid for {whose} {when}, {percent(usd.working / usd.paid)} worked"
     low, high = usd.bounds("working")
     if high - low > 0.005 * usd.paid:
@@ -70,7 +69,7 @@ def answer(told: Answered) -> str:
     ]
     if wasted:
         text += f", {listing(wasted)}"
-    return f"{text}; what became of {percent(known)} of it is known."
+    return f"{text}; coverage {percent(usd.coverage)}."
 
 
 def figures(told: Answered) -> list[Figure]:

@@ -288,7 +288,4 @@ def test_the_answer_names_amount_share_and_coverage(blank: Home, tmp_path: Path)
     hung_run(blank)
     put_samples(blank, tmp_path, log())
     answer = ask(blank, tmp_path).answer
-    assert answer == (
-        "Of $96.0 paid for GPUs in March 2026, 72 % worked, 27 % stalled; "
-        "what became of 100 % of it is known."
-    )
+    assert answer == ("Of $96.0 paid for GPUs in March 2026, 72 % worked, 27 % stalled; coverage 100 %.")
