@@ -16,6 +16,7 @@ import numpy as np
 
 from data.arrival.kinds import HEAD_BYTES, kind_of, refuse_binary
 from data.errors import UnreadableFileError
+from data.gpu.plain_warm import PLAIN_FROM_BYTES, warm
 from data.readers.base import Progress, Source, no_progress
 
 CHUNK_BYTES = 4 << 20
@@ -150,6 +151,8 @@ def _copy(
             out.write(chunk)
             if counts.kind == "text":
                 _inspect(chunk, counts, decoder)
+            if counts.size_bytes < PLAIN_FROM_BYTES <= counts.size_bytes + len(chunk):
+                warm(head)
             counts.size_bytes += len(chunk)
             progress("spool", counts.size_bytes, total)
     if counts.is_utf8:

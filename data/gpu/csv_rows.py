@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from data.gpu.clean import CleanPlan, CleanRows, read_clean
 from data.gpu.odd import CellRules, OddCells
-from data.gpu.plain import PLAIN_FROM_BYTES, read_plain
+from data.gpu.plain import read_plain
+from data.gpu.plain_warm import PLAIN_FROM_BYTES
 from data.parse.csvio import CsvCounts, CsvLayout, CsvRows
 from data.parse.csvscan import BULK_FROM_BYTES, load_rows
 from data.parse.timezones import sql_stamp

@@ -19,7 +19,7 @@ BLOCK_ROWS = 1 << 20
 
 @dataclass(frozen=True)
 class Spacing:
-    """`held`: what each row stands for, in file order, `per_s` of it a second; gaps between samples of a GPU."""
+    """`held`: what each row stands for, in file order, `per_s` of it a second; gaps between samples."""
 
     held: NDArray[Any]
     per_s: float

@@ -22,8 +22,6 @@ from data.parse.typed_csv import NotCleanError, in_order, missing_cells
 from data.parse.values import SENTINELS, NumberRule
 from data.readers.base import Progress, Source
 
-PLAIN_FROM_BYTES = 20 << 20
-"""Smaller files do not earn back the import of the compiled loops."""
 STRETCH_BYTES = 8 << 20
 LONGEST_LINE = 1 << 16
 FEW_WORDS = 1 << 11
@@ -226,7 +224,7 @@ class _Tables:
 
 
 def _fill(file: int, text: NDArray[np.uint8], at: int) -> None:
-    view, done = memoryview(text), 0
+    view, done = text.data, 0
     while done < len(text):
         n = os.preadv(file, [view[done:]], at + done)
         if not n:

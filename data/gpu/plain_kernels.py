@@ -8,7 +8,7 @@ from typing import Any
 
 import numba as nb
 import numpy as np
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -31,8 +31,7 @@ def _address(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return builder.gep(text.data, [args[1]])
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _byte(typing: Any, text: Any, at: Any) -> Any:  # noqa: ARG001
+def _byte_at(typing: Any, text: Any, at: Any) -> Any:  # noqa: ARG001
     """text[at] as a whole number, without a check of `at`."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -41,8 +40,7 @@ def _byte(typing: Any, text: Any, at: Any) -> Any:  # noqa: ARG001
     return nb.int64(text, nb.int64), code
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _eight(typing: Any, text: Any, at: Any) -> Any:  # noqa: ARG001
+def _eight_at(typing: Any, text: Any, at: Any) -> Any:  # noqa: ARG001
     """The eight bytes at text[at] as one number, without a check of `at`."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -54,8 +52,12 @@ def _eight(typing: Any, text: Any, at: Any) -> Any:  # noqa: ARG001
     return nb.int64(text, nb.int64), code
 
 
+_byte: Any = intrinsic(_byte_at)
+_eight: Any = intrinsic(_eight_at)
+
+
 @inlined
-def _same(text: Any, a: int, b: int, size: int) -> bool:
+def _same(text: Any, a: int, b: int, size: int) -> Any:
     """Whether `size` bytes at two places are equal; looks at most 7 bytes past the first difference."""
     k = 0
     while k + 8 <= size:
@@ -68,7 +70,7 @@ def _same(text: Any, a: int, b: int, size: int) -> bool:
 
 
 @part
-def _hash(text: Any, at: int, size: int, seed: int) -> int:
+def _hash(text: Any, at: int, size: int, seed: int) -> Any:
     found, k = seed ^ size, 0
     while k < size:
         eight = _eight(text, at + k)
@@ -81,13 +83,13 @@ def _hash(text: Any, at: int, size: int, seed: int) -> int:
 
 
 @part
-def _end(text: Any, at: int, stop: int, delimiter: int) -> int:
+def _end(text: Any, at: int, stop: int, delimiter: int) -> Any:
     """Where the cell at `at` ends; -1 when it holds a quote, or when the row has another width."""
     while True:
         sign = _byte(text, at)
         if sign == stop:
             return at
-        if sign == delimiter or sign == LF or sign == CR or sign == QUOTE:
+        if sign in (delimiter, LF, CR, QUOTE):
             return -1
         at += 1
 
@@ -126,7 +128,7 @@ def _number(text: Any, at: int, stop: int, suffixes: Any, k: int, size: int, ten
 @part
 def _missing(
     text: Any, at: int, stop: int, delimiter: int, words: Any, ends: Any, absent: Any, k: int
-) -> int:
+) -> Any:
     """Place behind a cell that is one of `words`; -1 when it is none. absent[k, 1]: the word seen last."""
     end = _end(text, at, stop, delimiter)
     if end < 0:
@@ -148,7 +150,7 @@ def _missing(
 
 
 @part
-def _find(text: Any, at: int, size: int, k: int, slots: Any, words: Any, states: Any) -> int:
+def _find(text: Any, at: int, size: int, k: int, slots: Any, words: Any, states: Any) -> Any:
     """Number of a word; -1 when there is no room for it."""
     mask = slots.shape[1] - 1
     slot = _hash(text, at, size, 0) & mask
@@ -166,7 +168,7 @@ def _find(text: Any, at: int, size: int, k: int, slots: Any, words: Any, states:
 
 
 @inlined
-def _word(text: Any, at: int, stop: int, delimiter: int, k: int, slots: Any, words: Any, states: Any) -> int:
+def _word(text: Any, at: int, stop: int, delimiter: int, k: int, slots: Any, words: Any, states: Any) -> Any:
     """Place behind a cell of word column k, whose number is then in states[k, 1]; below 0 on failure."""
     last = states[k, 1]
     if last >= 0:
@@ -194,8 +196,17 @@ def _word(text: Any, at: int, stop: int, delimiter: int, k: int, slots: Any, wor
     return end + 1
 
 
+@inlined
+def _identity(text: Any, at: int, stop: int, delimiter: int, k: int, known: Any, guess: int) -> Any:
+    """(place behind the cell, below 0 on failure; the guessed combination, -1 when the cell is another)."""
+    if guess >= 0 and _same(text, at, known[guess, k, 0], known[guess, k, 1] + 1):
+        return at + known[guess, k, 1] + 1, guess
+    end = _end(text, at, stop, delimiter)
+    return (end + 1 if end >= 0 else -NOT_PLAIN), -1
+
+
 @part
-def _combination(text: Any, row: Any, slots: Any, cells: Any, state: Any) -> int:
+def _combination(text: Any, row: Any, slots: Any, cells: Any, state: Any) -> Any:
     """Number of the combination of cells in `row` (starts and sizes); -1 when there is no room for it."""
     found, many = 0, row.shape[0]
     for k in range(many):
@@ -244,7 +255,7 @@ _B, _I64, _I32, _F64 = nb.uint8[::1], nb.int64[::1], nb.int32[::1], nb.float64[:
 
 
 @compiled(
-    nb.types.UniTuple(nb.int64, 3)(
+    nb.types.UniTuple(nb.int64, 3)(  # type: ignore[no-untyped-call]
         _B, nb.int64, nb.int64, nb.int64,
         _I64_2, nb.uint8[:, ::1], _B, _I64, _F64,
         _I32_2, _I64_3, _I64_2,
@@ -261,10 +272,10 @@ def scan(
 ) -> tuple[int, int, int]:  # fmt: skip
     """Rows of text[begin:end], which ends with a newline: (status, rows, column that ended the scan).
 
-    `cells`: room for the identity of a row. `columns`: kind, place among its kind and size of the suffix, by column. Word column 0 is the time.
-    Filled: word and combination of each row, numbers (NaN where missing), least, largest, not
-    single and not a natural number by number column, missing cells with the word seen last, words and combinations: start, size, what came
-    next, rows.
+    `columns`: kind, place among its kind and size of the suffix, by column; word column 0 is the time.
+    Filled: word and combination of each row; numbers (NaN where missing); `ends` by number column: least,
+    largest, not a single, not a natural number; `absent`: missing cells and the word seen last; `words` and
+    `combo_cells`: start and size; what came next and rows, of combinations in `combos`. `cells`: of a row.
     """
     row, at, last = 0, begin, -1
     width = columns.shape[0]
@@ -282,11 +293,7 @@ def scan(
                     _note(value, ends, k)
                 numbers[k, row] = value
             elif kind == IDENTITY:
-                if guess >= 0 and _same(text, at, combo_cells[guess, k, 0], combo_cells[guess, k, 1] + 1):
-                    behind = at + combo_cells[guess, k, 1] + 1
-                else:
-                    guess = -1
-                    behind = _end(text, at, stop, delimiter) + 1 or -NOT_PLAIN
+                behind, guess = _identity(text, at, stop, delimiter, k, combo_cells, guess)
                 cells[k, 0], cells[k, 1] = at, behind - 1 - at
             else:
                 behind = _word(text, at, stop, delimiter, k, slots, words, states)

@@ -61,7 +61,7 @@ def is_middle(values: Any, guess: int) -> bool:
 
 @compiled(nb.int64(_GPU, _TS, _I64, _I64, nb.int32[::1], nb.int64[:, ::1]))
 def hold(gpu: Any, ts: Any, caps: Any, following: Any, held: Any, holes: Any) -> int:
-    """Half microseconds that each row stands for: to the next row of its GPU, at most its cap, 0 for the last.
+    """Half microseconds that rows stand for: to the next row of the GPU, at most its cap, 0 for the last.
 
     `following`: of each GPU the stamp of its next row, below 0 at the end of the file. Returns how many rows
     are followed by unknown time; `holes` takes the first of them from the end: row and gap.
@@ -82,7 +82,7 @@ def hold(gpu: Any, ts: Any, caps: Any, following: Any, held: Any, holes: Any) ->
 
 
 @part
-def _open(cells: Any, minutes: Any, used: Any, g: int, minute: int) -> int:
+def _open(cells: Any, minutes: Any, used: Any, g: Any, minute: Any) -> Any:
     """The next minute of a GPU, empty."""
     cell = used[g]
     used[g] += 1

@@ -143,7 +143,11 @@ def add_up(gpu: NDArray[Any], ts_us: NDArray[np.int64], measures: Measures) -> S
     chosen = rolled or {"": (np.zeros(len(gpu), np.float32), NumberRule("", 1.0, 0.0, 0.0, False))}
     rows = _Rows(gpu, ts_us, held, len(rows_of))
     with ThreadPoolExecutor(WORKERS) as pool:
-        found = dict(zip(chosen, pool.map(lambda pair: rows.roll(*pair, ends), chosen.values()), strict=True))
+        found = dict(
+            zip(
+                chosen, pool.map(lambda pair: rows.roll(pair[0], pair[1], ends), chosen.values()), strict=True
+            )
+        )
     one = next(iter(found.values()))
     used = np.concatenate([np.arange(a, b) for a, b in zip(ends - room, one.used, strict=True)])
     return Sums(

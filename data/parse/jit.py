@@ -8,6 +8,7 @@ import numba as nb
 F = TypeVar("F", bound=Callable[..., Any])
 OPTIONS = {"nogil": True, "error_model": "numpy", "boundscheck": False, "_nrt": False}
 """Without reference counts, which threads would fight for: a loop makes no array of its own."""
+_njit: Any = nb.njit
 
 
 def compiled(signature: Any) -> Callable[[F], F]:
@@ -18,20 +19,23 @@ def compiled(signature: Any) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         try:
-            return nb.njit(signature, cache=True, **OPTIONS)(function)  # type: ignore[no-any-return]
+            found: F = _njit(signature, cache=True, **OPTIONS)(function)
         except RuntimeError as error:
             if "cannot cache" not in str(error):
                 raise
-            return nb.njit(signature, **OPTIONS)(function)  # type: ignore[no-any-return]
+            found = _njit(signature, **OPTIONS)(function)
+        return found
 
     return decorate
 
 
 def part(function: F) -> F:
     """A part of compiled loops of the same file that is called now and then."""
-    return nb.njit(**OPTIONS)(function)  # type: ignore[no-any-return]
+    found: F = _njit(**OPTIONS)(function)
+    return found
 
 
 def inlined(function: F) -> F:
     """A part of compiled loops of the same file that is needed at every turn."""
-    return nb.njit(forceinline=True, **OPTIONS)(function)  # type: ignore[no-any-return]
+    found: F = _njit(forceinline=True, **OPTIONS)(function)
+    return found

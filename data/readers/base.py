@@ -90,8 +90,8 @@ class Batch:
     `records` = `stored` + quarantined records (`SetAside` without column) + `ignored` (reason -> count).
     `tables`: table name of data/schema -> rows; columns are a subset of that table's, run and attempt keys
     are the reader's *local* names: `attempt` counts 1.. inside the file. `gpu_parts`: Parquet files in the
-    scratch folder with the columns of schema table `gpu_samples`; `gpu_rollup`: what they add up to, where the
-    reader knows. `facts`: canonical facts of the file.
+    scratch folder with the columns of schema table `gpu_samples`; `gpu_rollup`: what they add up to, if the
+    reader knows it. `facts`: canonical facts of the file.
     `proposals`: what the file lets us infer about run details, each with how it was inferred.
     `timezone`: zone in which its stamps were read; `timezone_assumed` when neither file nor person named it.
     `names_runs`: the run names stand in the file, even where one equals the name of the file.
