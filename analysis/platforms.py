@@ -182,7 +182,7 @@ def _price_row(book: Catalogue, platform: Platform, kind: str, tier: str) -> tup
         )
     unit = "USD/chip-h" if "chip" in choice.unit else "USD/GPU-h"
     spread = (
-        f"{choice.n_quotes} quotes from {choice.low:g} to {choice.high:g}"
+        f"{choice.n_quotes} quotes from {money(choice.low)} to {money(choice.high)}"
         if choice.n_quotes > 1
         else "one quote"
     )

@@ -15,9 +15,11 @@ from data.errors import UserError
 from data.money.currency import live_rates, missing_rate
 from data.view import View
 
-LEAD = ["price_id", "platform_id", "platform", "kind", "tier", "badge", "provider", "region", "value", "unit"]
+LEAD = ["price_id", "platform_id", "platform", "kind", "tier", "badge", "provider", "region"]
 PRICES = [
     *LEAD,
+    "price_value",
+    "unit",
     "currency",
     "usd",
     "as_of",
@@ -41,7 +43,7 @@ RATES = [
     "note",
     "entered_at",
 ]
-NUMBERS = ["value", "usd", "version"]
+NUMBERS = ["price_value", "usd", "version"]
 IN_FORCE, EARLIER, PENDING, RETIRED, REPLACED = "in force", "earlier", "not yet", "retired", "replaced"
 
 
@@ -81,6 +83,7 @@ def _row(book: Catalogue, price: Price) -> Row:
         **vars(price),
         "platform": known.name if known is not None else price.platform_id,
         "badge": STATUS_WORDS[price.status],
+        "price_value": price.value,
         "usd": book.usd(price),
         "price_source": price.source,
         "price_note": price.note,

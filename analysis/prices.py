@@ -55,10 +55,10 @@ def price_name(choice: PriceChoice) -> str:
 
 
 def source_words(choice: PriceChoice) -> str:
-    """Source of a price; one in another currency also names its amount and the rate it was converted at."""
+    """Source of a price; one in another currency also names the rate it was converted at."""
     if not choice.rate_note:
         return choice.source
-    return f"{choice.source}; {choice.own_value:g} {choice.currency} at {choice.rate_note}"
+    return f"{choice.source}; asked in {choice.currency}, at {choice.rate_note}"
 
 
 def attach_prices(allocations: pd.DataFrame, catalogue: Catalogue, price: str) -> Priced:

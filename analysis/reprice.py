@@ -128,7 +128,7 @@ def _with_amount(book: Catalogue, platform_id: str, price: str, usd: float) -> C
     }
     old = next((p for p in book.prices() if p.platform_id == platform_id and p.per in RENT_PER), None)
     per = old.per if old is not None else "GPU-hour"
-    name = f"scenario-{platform_id}-{usd:g}"
+    name = f"scenario-{platform_id}"
     rows[name] = Price(
         price_id=name,
         platform_id=platform_id,

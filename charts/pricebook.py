@@ -19,7 +19,7 @@ def history(result: Result, mode: Mode = "light", kind: str = "") -> go.Figure:
     word = KIND_WORDS.get(kind, kind.replace("_", " "))
     title = f"Price history, {word}"
     frame = result.tables.get("history")
-    data = pd.DataFrame() if frame is None else frame[(frame["kind"] == kind) & frame["value"].notna()]
+    data = pd.DataFrame() if frame is None else frame[(frame["kind"] == kind) & frame["price_value"].notna()]
     drawn = data.dropna(subset=["day", "usd"]) if len(data) else data
     if drawn.empty:
         return theme.empty(f"No dated {word} price in dollars.", title=title, table="history", mode=mode)
@@ -72,7 +72,7 @@ def _dots(part: pd.DataFrame, name: str, colour: str) -> go.Scatter:
             for line in (
                 f"{r.provider or r.platform} · {r.badge} · version {r.version:g}, {r.state}",
                 f"{money(r.usd)} from {r.as_of}"
-                + ("" if r.currency == "USD" else f" ({r.value:g} {r.currency})"),
+                + ("" if r.currency == "USD" else f" ({r.price_value:g} {r.currency})"),
                 r.price_source[:80],
             )
         )

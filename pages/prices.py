@@ -23,12 +23,12 @@ from pages.parts.state import current
 from pages.parts.tables import UNKNOWN, column_config, table_height
 
 ALL = "all"
-COLUMNS = ["badge", "platform", "kind", "tier", "value", "unit", "usd", "as_of", "provider", "region"]
+COLUMNS = ["badge", "platform", "kind", "tier", "price_value", "unit", "usd", "as_of", "provider", "region"]
 COLUMNS += ["price_source", "price_note", "version", "price_id"]
 LABELS = {
     "badge": "Basis",
     "platform": "Platform",
-    "value": "Price",
+    "price_value": "Price",
     "usd": "In USD",
     "as_of": "Counts from",
     "price_source": "Source",
@@ -88,7 +88,7 @@ def show_book(frame: pd.DataFrame, total: int) -> None:
         key="pb_table",
         column_config=column_config(shown, LABELS)
         | {
-            "value": st.column_config.NumberColumn("Price", format="%,.6g"),
+            "price_value": st.column_config.NumberColumn("Price", format="%,.6g"),
             "usd": st.column_config.NumberColumn("In USD", format="%,.6g"),
             "version": st.column_config.NumberColumn("Version", format="%d"),
         },

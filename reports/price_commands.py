@@ -90,7 +90,7 @@ def _perform_import(options: argparse.Namespace, perform: Callable[..., dict[str
 def _listed(found: Mapping[str, Any]) -> list[str]:
     lines = [str(found["answer"])]
     for row in found["prices"]:
-        value = "–" if row["value"] is None else f"{row['value']:g}"
+        value = "–" if row["price_value"] is None else f"{row['price_value']:g}"
         start, state = row["as_of"] or "no date", row.get("state", "")
         lines.append(
             f"  {row['price_id']}@{row['version']:g}  {value} {row['unit']}  {start}  {row['badge']}  {state}"

@@ -7,7 +7,9 @@ from typing import Any
 
 HIDDEN_DOLLARS = "Hidden by the author of this report."
 _AMOUNT = r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?:\s?[kMBT]\b)?"
-_MONEY = re.compile(rf"(?:[-−]\s?)?\$\s?{_AMOUNT}|\b{_AMOUNT}\s?USD\b|\bUSD\s?{_AMOUNT}")
+_MONEY = re.compile(
+    rf"(?:[-−]\s?)?\$\s?{_AMOUNT}|\b{_AMOUNT}\s?USD\b|\bUSD\s?{_AMOUNT}|\b{_AMOUNT}\s[A-Z]{{3}}(?= per )"
+)
 _NUMBER = re.compile(rf"{_AMOUNT}")
 _MONEY_NAME = re.compile(r"(^|_)(usd|cost|price|dollars?|spend|billed|currency)(_|$)", re.IGNORECASE)
 _MONEY_UNIT = re.compile(r"usd|\$|dollar", re.IGNORECASE)

@@ -47,7 +47,7 @@ def test_import_and_list(home: str, file: str, capsys) -> None:
     assert code == 1 and "was imported" in again["error"]["what"]
     code, listed = asked(capsys, "prices", "list", "--platform", "b200-hgx", "--home", home)
     mine = [p for p in listed["prices"] if p["badge"] == "yours"]
-    assert code == 0 and [(p["value"], p["state"], p["price_source"]) for p in mine] == [
+    assert code == 0 and [(p["price_value"], p["state"], p["price_source"]) for p in mine] == [
         (5.0, "in force", "page")
     ]
 

@@ -99,7 +99,7 @@ def test_both_versions_of_every_price_are_named(home: Home) -> None:
     assert by_run(result, "usd_new") == {"steady": pytest.approx(152.0)}
     assert result.versions["prices"] == [f"{H100}@2"]
     scenario = ask(home, runs=["steady"], usd_values=["h100-sxm=2"])
-    assert scenario.versions["prices"] == [f"{H100}@2", "scenario-h100-sxm-2@1"]
+    assert scenario.versions["prices"] == [f"{H100}@2", "scenario-h100-sxm@1"]
     assert set(scenario.tables["prices"]["which"]) == {"as stored", "re-priced"}
 
 
@@ -182,7 +182,7 @@ def test_the_book_lists_every_price_in_force_with_its_version(store: Store) -> N
     )
     result = book_of(store, platform="h100-sxm")
     row = result.tables["prices"].set_index("price_id").loc[H100]
-    assert (row["value"], row["badge"], row["version"], row["user_name"]) == (1.9, "yours", 2, "fin")
+    assert (row["price_value"], row["badge"], row["version"], row["user_name"]) == (1.9, "yours", 2, "fin")
     history = result.tables["history"]
     assert set(history["platform_id"]) == {"h100-sxm"}
     states = history[history["price_id"] == H100].set_index("version")["state"]
