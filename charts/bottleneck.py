@@ -16,6 +16,7 @@ from charts.theme import Mode
 
 MOST_POOLS = 4
 MOST_TICKS = 7
+WAIT = "wait"
 
 
 @marked
@@ -89,6 +90,10 @@ def with_dollars(steps: pd.DataFrame, phases: pd.DataFrame | None) -> pd.DataFra
     )
     priced["rate"] = priced["usd"] / priced["total_s"]
     out = steps.merge(priced[[*keys, "rate"]], on=keys, how="left")
+    rest = priced[priced["kind"] == "rest"].set_index(["run", "pool"])["rate"]
+    waits = out["kind"] == WAIT  # inside the rest of the pool's step, so it costs what that costs
+    places = pd.MultiIndex.from_frame(out.loc[waits, ["run", "pool"]])
+    out.loc[waits, "rate"] = rest[~rest.index.duplicated()].reindex(places).to_numpy()
     out["usd"] = out["seconds"] * out["rate"]
     return out.drop(columns="rate")
 
@@ -160,7 +165,7 @@ def _dress(
     theme.apply(
         fig,
         title=title,
-        subtitle=f"{theme.short(run, 24)}; hatched: waiting or in no phase{notes}",
+        subtitle=f"{theme.short(run, 24)}; hatched: in no phase{notes}",
         alt=f"Stacked bars of {unit.lower()} by phase over the steps of {run}.",
         table="steps",
         mode=mode,

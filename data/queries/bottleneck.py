@@ -48,12 +48,22 @@ bins as (
          {mean("seconds")} as step_s, min(seconds) as step_s_min, max(seconds) as step_s_max
     from placed group by run, bin
 ),
+waits as (
+  select run, attempt, step, pool, {total("seconds")} as wait_s from timer where kind = 'wait' group by all
+),
+rests as (
+  select p.run, p.bin, c.pool, p.step, p.attempt, p.seconds - c.phase_s as rest_s,
+         least(coalesce(w.wait_s, 0), greatest(p.seconds - c.phase_s, 0)) as wait_s
+    from pool_clock c join placed p using (run, attempt, step)
+    left join waits w using (run, attempt, step, pool)
+),
 parts as (
   select p.run, p.bin, t.pool, t.step, t.attempt, t.phase, t.kind, {total("t.seconds")} as seconds
     from timer t join placed p using (run, attempt, step) where t.kind in ('wall', 'exposed') group by all
   union all
-  select p.run, p.bin, c.pool, p.step, p.attempt, 'unattributed', 'rest', p.seconds - c.phase_s
-    from pool_clock c join placed p using (run, attempt, step)
+  select run, bin, pool, step, attempt, 'waiting', 'wait', wait_s from rests where wait_s > 0
+  union all
+  select run, bin, pool, step, attempt, 'unattributed', 'rest', rest_s - wait_s from rests
   union all
   select p.run, p.bin, '', p.step, p.attempt, 'unattributed', 'rest', p.seconds
     from placed p anti join pool_clock c using (run, attempt, step)
@@ -78,7 +88,7 @@ def phase_times(view: View, filters: Filters) -> pd.DataFrame:
 
 def stack(view: View, filters: Filters, bins: int) -> pd.DataFrame:
     """Mean seconds a step by run, bin of consecutive steps, pool and phase, with the least and the most; at
-    most `bins` bins a run. `unattributed` is the rest of the step. `kept` is false where a failure lost the
-    steps.
+    most `bins` bins a run. `waiting` (kind wait) is what a pool says it waited, as far as the rest of its
+    step holds it; `unattributed` is what then remains. `kept` is false where a failure lost the steps.
     """
     return view.frame(_STACK, {**filters.parameters(), "bins": bins})

@@ -59,6 +59,17 @@ def test_a_timer_on_top_of_the_step_does_not_shorten_it(home: Home) -> None:
     assert set(bins["phase"]) == {"rollout", "train", "unattributed"}
 
 
+def test_a_stack_tells_waiting_from_time_in_no_phase(home: Home) -> None:
+    """The trainer: 80 s of training, 5 s of syncing and 60 s of waiting in a step of 150 s leave 5 s."""
+    bins = ask(home, "bottleneck", runs=["apart"]).tables["steps"]
+    trainer = bins[(bins["pool"] == "train") & (bins["bin"] == 0)].set_index("phase")["seconds"]
+    assert trainer.to_dict() == {"train": 80.0, "weight_sync": 5.0, "waiting": 60.0, "unattributed": 5.0}
+    home.con.execute("UPDATE step_phases SET seconds = 900 WHERE run = 'apart' AND kind = 'wait'")
+    bins = ask(home, "bottleneck", runs=["apart"]).tables["steps"]
+    trainer = bins[(bins["pool"] == "train") & (bins["bin"] == 0)].set_index("phase")["seconds"]
+    assert (trainer["waiting"], trainer["unattributed"]) == (65.0, 0.0)
+
+
 def test_identity_checks_name_the_step(home: Home) -> None:
     home.add("step_phases", *phases("steady", 1, range(7, 8), {"other": 40.0}))
     home.con.execute("UPDATE steps SET throughput_basis = 'per_gpu' WHERE run = 'steady'")

@@ -42,6 +42,21 @@ def test_the_stack_is_the_step_and_its_rest_is_hatched() -> None:
     assert "(s)" in fig.layout.yaxis.title.text
 
 
+def test_waiting_has_a_fill_and_a_price_of_its_own() -> None:
+    made = steps_result()
+    steps = made.tables["steps"]
+    rest = steps["kind"] == "rest"
+    half = steps[rest].assign(seconds=steps.loc[rest, "seconds"] / 2)
+    both = pd.concat([steps[~rest], half, half.assign(phase="waiting", kind="wait")])
+    result = Result("bottleneck", {}, "", tables={**made.tables, "steps": both})
+    for fig in (bottleneck.step_stack(result, "light"), bottleneck.step_stack_usd(result, "light")):
+        waiting, unknown = (
+            next(t for t in fig.data if t.legendgroup == name) for name in ("waiting", "unattributed")
+        )
+        assert waiting.name == "Waiting" and waiting.marker.pattern.shape is None
+        assert list(waiting.y) == pytest.approx(list(unknown.y)) and unknown.marker.pattern.shape
+
+
 def test_a_step_in_dollars_is_seconds_at_the_price_of_their_pool() -> None:
     fig = bottleneck.step_stack_usd(steps_result(), "light")
     train = next(t for t in fig.data if t.legendgroup == "train")
