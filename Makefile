@@ -30,7 +30,7 @@ test: $(VENV)/.ready-test
 
 test-full: $(VENV)/.ready-test
 	@$(BIN)/python -m tests.browser.chromium --install
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -rs
+	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -rs
 
 check: $(VENV)/.ready-test
 	$(BIN)/ruff format --check .

@@ -3,9 +3,15 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from data.examples.generate import load_example
 from data.store import get_store
+from tests.examples import PROFILE
+
+settings.register_profile("ci", max_examples=25, deadline=None)
+settings.register_profile("full", max_examples=250, deadline=None)
+settings.load_profile(PROFILE)
 
 
 @pytest.fixture(scope="session")

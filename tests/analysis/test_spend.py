@@ -13,6 +13,7 @@ from analysis.spend import compute_spend, filters_of
 from data.queries import spend as queries
 from models.cost import AttemptTime, lineage
 from tests.analysis.conftest import Home, evaluation, pool, steps, tiny_book
+from tests.examples import some
 
 CENT = 0.005
 
@@ -202,7 +203,7 @@ def attempt_lists(draw: st.DrawFn) -> list[AttemptTime]:
     return out
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=some(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(attempts=attempt_lists())
 def test_lineage_in_sql_is_the_lineage_of_the_model(scratch_home: Home, attempts: list[AttemptTime]) -> None:
     home = scratch_home

@@ -12,7 +12,7 @@ from playwright.sync_api import Error, Locator, Page, expect
 
 TRY_MS = 4_000
 LONGEST_S = 30.0
-LOAD_MS = 30_000
+LOAD_MS = 60_000
 """How long a page or a chart may take to come up on a busy machine."""
 
 

@@ -15,6 +15,7 @@ from data.errors import UnreadableFileError
 from data.parse.csvio import CsvCounts, CsvRow, CsvRows, best_delimiter, read_all, read_layout, split_line
 from data.parse.csvscan import can_scan, load_rows
 from data.readers.base import Source
+from tests.examples import some
 
 
 def spooled(text: str, folder: Path, name: str = "f.csv") -> Source:
@@ -94,7 +95,7 @@ def test_quoted_files_round_trip_with_the_lines_they_start_on(rows: list[list[st
 )
 @example(lines=["1,2,3", "4,5"], newline=False)
 @example(lines=["1,2", "4,5"], newline=False)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=some(20))
 def test_bulk_and_exact_paths_agree_and_balance(lines: list[str], newline: bool) -> None:
     text = "x, y,z\n" + "\n".join(lines) + ("\n" if newline else "")
     with tempfile.TemporaryDirectory() as folder:

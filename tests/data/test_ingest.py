@@ -12,6 +12,7 @@ from data.ingest import find_upload, ingest_file
 from data.readers.base import Choices
 from data.store import Store
 from tests.data.fakes import COST_TABLES, ROW_TABLES, content, steps_csv, steps_text
+from tests.examples import some
 
 pytestmark = pytest.mark.usefixtures("fake_readers")
 HYPOTHESIS = {
@@ -88,7 +89,7 @@ def test_sequential_halves_cost_what_one_upload_costs(tmp_path):
     whole.close()
 
 
-@settings(max_examples=6, **HYPOTHESIS)
+@settings(max_examples=some(3), **HYPOTHESIS)
 @given(st.data())
 def test_any_pieces_in_any_order_give_the_whole(tmp_path_factory, data):
     """Pieces that overlap or touch, shuffled rows, repeated uploads: always the tables of one upload."""

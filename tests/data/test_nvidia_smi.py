@@ -19,6 +19,7 @@ from data.gpu.rollup import connect
 from data.parse.csvio import read_layout
 from data.readers.base import Batch, Choices
 from data.readers.nvidia_smi import NvidiaSmiReader, _columns
+from tests.examples import some
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"
 HEAD = "timestamp, index, uuid, utilization.gpu [%], memory.used [MiB], power.draw [W]"
@@ -369,7 +370,7 @@ LINES = st.lists(
 
 
 @given(lines=LINES, newline=st.booleans())
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=some(12))
 def test_records_always_balance(
     tmp_path_factory: pytest.TempPathFactory, lines: list[str], newline: bool
 ) -> None:

@@ -20,6 +20,7 @@ from data.readers.template_specs import CHOICES
 from data.readers.templates import READERS as TEMPLATE_READERS
 from data.readers.templates import TemplateReader, template_csv, template_docs, templates
 from data.tables import tables
+from tests.examples import some
 
 READERS = {reader.template.name: reader for reader in TEMPLATE_READERS}
 
@@ -91,7 +92,7 @@ def written(rows: list[dict[str, object]]) -> str:
         min_size=1, max_size=8, unique_by=lambda r: (r["run"], r["attempt"], r["step"]),
     )
 )  # fmt: skip
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=some(15))
 def test_steps_are_read_back_as_written(
     tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, object]]
 ) -> None:

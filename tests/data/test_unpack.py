@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from data.arrival import unpack as module
 from data.arrival.unpack import Limits, Unpacked, is_archive, natural, unpack
 from data.errors import UnreadableFileError
+from tests.examples import some
 
 SMALL = Limits(1 << 20, ratio=20, ratio_from_bytes=100_000, members=20, name_characters=60)
 
@@ -267,7 +268,7 @@ def test_members_come_in_the_order_a_person_expects() -> None:
     assert sorted(["run_10/a", "run_2/a", "run_2/B"], key=natural) == ["run_2/B", "run_2/a", "run_10/a"]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=some(20), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     kind=st.sampled_from(["zip", "tar", "gz"]),
     at=st.floats(0, 1),

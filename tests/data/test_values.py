@@ -15,6 +15,7 @@ from data.parse.values import (
     sql_number_expression,
     unit_of_header,
 )
+from tests.examples import some
 
 WORDS = [
     "", "  ", "N/A", "[N/A]", "na", "NULL", "null", "None", "-", "[Not Supported]", "Not Supported",
@@ -164,7 +165,7 @@ CELLS = st.one_of(
     cells=st.lists(CELLS, min_size=1, max_size=20),
     hint=st.sampled_from([None, "%", "MiB", "W", "ratio", "MHz", "B", "Hz", "mW", "ms", "GiB", "C", "J"]),
 )
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=some(40))
 def test_sql_never_disagrees_with_the_parser(cells: list[str], hint: str | None) -> None:
     con = duckdb.connect()
     con.execute("create table t as select unnest($1) as c", [cells])

@@ -27,6 +27,7 @@ from tests.data.verl_files import (
     values,
     whole_run,
 )
+from tests.examples import some
 
 
 @pytest.mark.parametrize(
@@ -351,7 +352,7 @@ _LINES = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=some(15), deadline=None)
 @given(st.lists(_LINES, max_size=12), st.booleans())
 def test_every_record_is_accounted_for(lines: list[str], closed: bool) -> None:
     text = log(line(1, values(1)), *lines)

@@ -18,6 +18,7 @@ from data.logs.tensorboard_proto import ProtoError, decode
 from data.readers import choose
 from data.readers.base import Batch, Choices, Source
 from tests.data.event_files import block, event, framed, opened, scalars, simple, summary, tensor, varint
+from tests.examples import some
 
 T0 = 1_700_000_000.0
 NAME = "exp1/events.out.tfevents.1700000000.node7.12.0"
@@ -264,7 +265,7 @@ def test_the_same_file_twice_counts_once(tmp_path: Path) -> None:
     assert len(batch.tables["steps"]) == 3 and batch.facts["step_seconds_sum"] == 30.0
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=some(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at=st.integers(60, 2_000), bits=st.integers(1, 255), cut=st.booleans())
 def test_damage_never_changes_a_number(tmp_path: Path, at: int, bits: int, cut: bool) -> None:
     data = bytearray(verl_run(1, 8))
