@@ -8,7 +8,7 @@ import pandas as pd
 from analysis.common import figure, nothing, result
 from analysis.frames import NAN, Row, add_up, known, number, ratio, records, table, text
 from analysis.metered import METERED
-from analysis.offers import Method, Offer, Wanted, method_of, offers_for
+from analysis.offers import RENTED, Method, Offer, Wanted, method_of, offers_for
 from analysis.params import CommonParams
 from analysis.result import Assumption, Notice, Result
 from analysis.spend import Spend, compute_spend, filters_of
@@ -72,7 +72,7 @@ def compute(view: View, params: ServicesParams) -> Result:
         "services",
         view,
         params,
-        _answer(used, cheapest),
+        _answer(used, cheapest, _cheapest(rows, RENTED)),
         headline=[
             figure("service_ratio", cheapest["ratio_to_run"] if cheapest else None, missing=_why_none(used)),
             figure(
@@ -224,23 +224,29 @@ def _offer_row(own: Row, wanted: Wanted, offer: Offer) -> Row:
     }  # fmt: skip
 
 
-def _cheapest(rows: list[Row]) -> Row | None:
-    """The offer by the token that is lowest against its run; None when none can be compared."""
+def _cheapest(rows: list[Row], basis: str = METERED) -> Row | None:
+    """The offer of that basis that is lowest against its run; None when none can be compared."""
     found = [
         r for r in rows if r["offer"] != "this run" and r["comparable"] and known(number(r["ratio_to_run"]))
     ]
-    by_token = [r for r in found if r["basis"] == METERED]
-    return min(by_token, key=lambda r: (r["ratio_to_run"], r["run"], r["offer"]), default=None)
+    of_basis = [r for r in found if r["basis"] == basis]
+    return min(of_basis, key=lambda r: (r["ratio_to_run"], r["run"], r["offer"]), default=None)
 
 
 def _why_none(used: list[Used]) -> str:
     lacks = [f"{one.row['run']}: {one.row['lacking']}" for one in used if one.row["lacking"]]
-    return listing(lacks, 2) if lacks else "no service lists the method and model of these runs"
+    return listing(lacks, 2) if lacks else "none lists their method and model"
 
 
-def _answer(used: list[Used], best: Row | None) -> str:
+def _answer(used: list[Used], best: Row | None, rented: Row | None) -> str:
     if best is None:
-        return f"No service can be set beside these runs: {_why_none(used)}."
+        head = f"No service bill by the token can be set beside these runs: {_why_none(used)}."
+        if rented is None:
+            return head
+        return (
+            f"{head} The GPU-hours of {rented['run']} would cost {money(rented['usd'])} at {rented['offer']} "
+            f"({rented['as_of'] or 'undated'}), {percent(rented['ratio_to_run'])} of what they did."
+        )
     run = next(one.row for one in used if one.row["run"] == best["run"])
     part = f"{money(best['usd'])} at {best['offer']} ({best['as_of'] or 'undated'}"
     billed = {"yes": "failed jobs billed", "no": "failed jobs not billed"}

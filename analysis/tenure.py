@@ -7,7 +7,17 @@ import pandas as pd
 
 from analysis.common import figure, result
 from analysis.frames import Row, number, records, table
-from analysis.own_cost import LIVES, Owning, breakdown, goodput, notices, owning, published, settings_table
+from analysis.own_cost import (
+    LIVES,
+    Owning,
+    breakdown,
+    goodput,
+    left_out,
+    notices,
+    owning,
+    published,
+    settings_table,
+)
 from analysis.result import Assumption, Figure, Notice, Result
 from analysis.spend import filters_of
 from analysis.tenure_cases import (
@@ -40,7 +50,7 @@ from analysis.words import digits3, listing, money, percent
 from data.errors import UserError
 from data.queries import tenure as queries
 from data.view import View
-from models.tenure import Cost, Demand
+from models.tenure import Cost, Demand, unpaid_usd
 
 DRAWS = 200
 SHORT_DAYS = 28
@@ -289,6 +299,7 @@ def _answer(
     buy = own.inputs().purchase
     units = f"{buy.units} {own.unit_word}{'s' if buy.units > 1 else ''}"
     best = min(costs, key=lambda name: costs[name].usd_per_useful_gpu_h)
+    least = "at least " if left_out(own, own.cost()) else ""
     won = next(r["cheapest_frac"] for r in records(tables["options"]) if r["option"] == best)
     gap = cost.total_usd - costs[rival].total_usd
     text = (
@@ -296,7 +307,7 @@ def _answer(
         f"{money(costs[best].usd_per_useful_gpu_h)} a {useful} GPU-hour (in {percent(won)} of the draws). "
     )
     if best != "own":
-        text += f"Owning costs {money(cost.usd_per_useful_gpu_h)}"
+        text += f"Owning costs {least}{money(cost.usd_per_useful_gpu_h)}"
     else:
         text += f"The best rent, {SPOKEN[rival]}, costs {money(costs[rival].usd_per_useful_gpu_h)}"
     text += (
@@ -337,12 +348,30 @@ def _notices(view: View, setup: Setup, share: float | None) -> list[Notice]:
     if params.decline_mid is None:
         words = "No price path is given: rents stay as they are. Give a yearly fall, low, middle and high."
         out.append(Notice("no_price_path", words + _market(view), "prices"))
+    out += _end_value(setup)
     if own.values()["life_years"] and params.horizon_months > 12 * number(own.values()["life_years"]):
         words = (
             "The horizon is longer than the life: the hardware is bought again at the price of that month."
         )
         out.append(Notice("bought_again", words, "life"))
     return out
+
+
+def _end_value(setup: Setup) -> list[Notice]:
+    """The horizon ends inside a life: what the hardware is then taken to be worth."""
+    own, months = setup.own, setup.params.horizon_months
+    buy, terms = own.inputs().purchase, own.inputs().capital
+    life = max(1, round(12 * terms.life_years))
+    if not months % life:
+        return []
+    after = (months % life) / 12
+    worth = unpaid_usd(buy.capex_usd, terms.wacc_frac, life / 12, terms.residual_frac, after)
+    words = (
+        f"The horizon ends {digits3(after)} years into a life of {digits3(life / 12)}: owning costs what "
+        f"is said only if the hardware is then worth {money(worth)}, {percent(worth / buy.capex_usd)} of its price. "
+        "If it is worth less, shorten the life or take the whole life as horizon."
+    )
+    return [Notice("value_at_horizon", words, own.platform)]
 
 
 def _market(view: View) -> str:

@@ -191,7 +191,7 @@ def npv(result: Result, mode: Mode = "light") -> go.Figure:
     middle = data[data["path"] == "mid"].set_index("option")["saves_usd"]
     value = pd.Series([middle[o] for o in ends["option"]])
     colours = option_colours(mode)
-    paths = ", ".join(f"{100 * d:g} %" for d in dict.fromkeys(frame["decline_frac"]))
+    paths = ", ".join(f"{100 * d:g}\u00a0%" for d in dict.fromkeys(frame["decline_frac"]))
     fig = go.Figure(
         go.Scatter(
             x=value,

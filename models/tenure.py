@@ -222,6 +222,20 @@ def break_even_months(
     return None
 
 
+def unpaid_usd(
+    capex_usd: float, wacc_frac: float, life_years: float, residual_frac: float, after_years: float
+) -> float:
+    """What the annuity has not paid after some years inside the life: what the hardware must then be worth.
+
+    At r = 0 a straight line from the purchase to the residual. At the end of the life the residual.
+    """
+    if not 0 <= after_years <= life_years:
+        raise ValueError(f"{after_years} years lie outside a life of {life_years}")
+    yearly = annuity_usd_per_year(capex_usd, wacc_frac, life_years, residual_frac)
+    grown = math.exp(after_years * math.log1p(wacc_frac))
+    return (capex_usd - yearly * annuity_pv(wacc_frac, 0, after_years)) * grown
+
+
 def lease_usd_per_gpu_h(
     capex_usd_per_gpu: float,
     upfront_frac: float,

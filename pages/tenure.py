@@ -34,11 +34,10 @@ EVEN = (
     "break_even_path_frac", "expected_frac", "months", "verdict",
 )  # fmt: skip
 SERVICES = (
-    "run", "offer", "basis", "tuning", "usd", "usd_low", "usd_high", "ratio_to_run",
-    "breakeven_usd_per_gpu_h", "breakeven_tok_per_gpu_h", "comparable", "why_not", "failed_jobs_billed",
+    "run", "offer", "comparable", "why_not", "basis", "tuning", "usd", "usd_low", "usd_high", "ratio_to_run",
+    "breakeven_usd_per_gpu_h", "breakeven_tok_per_gpu_h", "failed_jobs_billed",
     "as_of", "conditions", "status", "source", "prefill_usd", "sample_usd", "train_usd",
 )  # fmt: skip
-SETTINGS = ("label", "value", "low", "high", "unit", "status", "source", "date", "note")
 LABELS = {
     "label": "",
     "usd_per_useful_gpu_h": "USD a useful GPU-hour",
@@ -177,7 +176,7 @@ with right:
 show_table(result, "options", title="Options", columns=OPTIONS, labels=LABELS)
 show_table(result, "break_even", title="Break-even", columns=EVEN, labels=LABELS, percent=("low", "high"))
 show_table(result, "published", title="Owning costs that others published", labels=LABELS)
-show_table(result, "settings", title="Every setting", columns=SETTINGS, labels=LABELS)
+controls.show_settings(result)
 st.subheader("Hosted services instead of GPUs", anchor=False)
 services = compute_or_stop("services")
 show_answer(services)

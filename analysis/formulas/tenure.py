@@ -59,7 +59,7 @@ METRICS = (
         "Break-even time",
         "months until the sum of (rent x utilisation - running) x 730 reaches the purchase, rent on its "
         "path; not discounted, no residual value",
-        "month",
+        "months",
         "rent and own",
         "exact for the inputs",
     ),

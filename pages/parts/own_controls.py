@@ -8,7 +8,10 @@ import pandas as pd
 import streamlit as st
 
 from analysis.frames import records
+from analysis.result import Result
 from analysis.words import digits3
+from pages.parts.download import csv_button
+from pages.parts.tables import table_height
 from pages.parts.words import md_escape, status_label
 
 
@@ -118,3 +121,37 @@ def _help(row: Mapping[str, Any]) -> str:
     if low is not None and low == low and high == high:
         parts.append(f"range {digits3(float(low))} to {digits3(float(high or 0.0))} {row.get('unit')}")
     return md_escape("; ".join(p for p in parts if p))
+
+
+def show_settings(result: Result) -> None:
+    """Draw every setting with its range as text: their sizes span eight orders of magnitude."""
+    frame = result.tables["settings"]
+    rows = records(frame)
+    shown = pd.DataFrame(
+        {
+            "Setting": [r["label"] for r in rows],
+            "Value": [_amount(r["value"], r["unit"]) for r in rows],
+            "Range": [_ends(r) for r in rows],
+            "Unit": [r["unit"].replace("fraction", "%") for r in rows],
+            "Badge": [status_label(str(r["status"])) for r in rows],
+            "Source": [r["source"] for r in rows],
+            "Date": [r["date"] for r in rows],
+            "Note": [r["note"] for r in rows],
+        }
+    )
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+        st.markdown("**Every setting**", width="content")
+        csv_button(frame, "tenure-settings.csv", key="own_settings_csv")
+    st.dataframe(shown, hide_index=True, key="own_settings", height=table_height(len(shown)))
+
+
+def _amount(value: float, unit: str) -> str:
+    if value is None or value != value:
+        return "not given"
+    return digits3(100 * value if unit.startswith("fraction") else value)
+
+
+def _ends(row: Mapping[str, Any]) -> str:
+    if row["low"] is None or row["low"] != row["low"]:
+        return ""
+    return f"{_amount(row['low'], row['unit'])} – {_amount(row['high'], row['unit'])}"

@@ -135,3 +135,12 @@ def test_every_figure_draws_with_and_without_an_answer(home: Home) -> None:
             drawn = [charts.options, charts.crossing, charts.duration, charts.npv, charts.tornado]
             for draw in (*drawn, own_charts.parts, own_charts.by_life):
                 assert draw(found, mode).layout.meta["alt"]
+
+
+def test_the_value_at_the_end_of_the_horizon_is_said(home: Home) -> None:
+    """280,320 over 4 years, straight line: a quarter is unpaid after 36 months, nothing after 48."""
+    found = ask(home, **QUOTES, gpus=8, utilisation_frac=0.5)
+    told = next(n.text for n in found.warnings if n.code == "value_at_horizon")
+    assert "$70.1k, 25 % of its price" in told
+    whole = ask(home, **QUOTES, gpus=8, utilisation_frac=0.5, horizon_months=48)
+    assert not [n for n in whole.warnings if n.code == "value_at_horizon"]

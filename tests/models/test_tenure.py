@@ -17,6 +17,7 @@ from models.tenure import (
     cost_of,
     lease_usd_per_gpu_h,
     present_value,
+    unpaid_usd,
 )
 
 STILL = Path(months=36, wacc_frac=0.0)
@@ -85,6 +86,17 @@ def test_break_even_months_by_hand() -> None:
     assert break_even_months(50_000, 3.5, 0.5, 0.5, path) == pytest.approx(50_000 / 912.5)
     assert break_even_months(50_000, 0.9, 0.5, 0.5, path) is None
     assert break_even_months(50_000, 3.5, 0.5, 1.0, Path(120, 0.0, 0.6)) is None
+
+
+def test_what_the_annuity_has_not_paid() -> None:
+    """100 over 4 years to a residual of 20: 40 after three; at 10 % it ends at the residual too."""
+    assert unpaid_usd(100, 0.0, 4, 0.2, 3) == pytest.approx(40)
+    assert unpaid_usd(100, 0.1, 4, 0.2, 0) == pytest.approx(100)
+    assert unpaid_usd(100, 0.1, 4, 0.2, 4) == pytest.approx(20)
+    yearly = annuity_usd_per_year(100, 0.1, 4, 0.2)
+    assert unpaid_usd(100, 0.1, 4, 0.2, 1) == pytest.approx(110 - yearly)
+    with pytest.raises(ValueError):
+        unpaid_usd(100, 0.1, 4, 0.2, 5)
 
 
 def test_a_lease_at_the_own_cost_of_capital_is_a_purchase() -> None:
