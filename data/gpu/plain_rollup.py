@@ -143,11 +143,8 @@ def add_up(gpu: NDArray[Any], ts_us: NDArray[np.int64], measures: Measures) -> S
     chosen = rolled or {"": (np.zeros(len(gpu), np.float32), NumberRule("", 1.0, 0.0, 0.0, False))}
     rows = _Rows(gpu, ts_us, held, len(rows_of))
     with ThreadPoolExecutor(WORKERS) as pool:
-        found = dict(
-            zip(
-                chosen, pool.map(lambda pair: rows.roll(pair[0], pair[1], ends), chosen.values()), strict=True
-            )
-        )
+        sums = pool.map(lambda name: rows.roll(chosen[name], ends), chosen)
+        found = dict(zip(chosen, sums, strict=True))
     one = next(iter(found.values()))
     used = np.concatenate([np.arange(a, b) for a, b in zip(ends - room, one.used, strict=True)])
     return Sums(
@@ -265,7 +262,7 @@ class _Rows:
     held: NDArray[np.int32]
     gpus: int
 
-    def roll(self, values: NDArray[Any], rule: NumberRule, ends: NDArray[np.int64]) -> _Rolled:
+    def roll(self, measure: tuple[NDArray[Any], NumberRule], ends: NDArray[np.int64]) -> _Rolled:
         """Sums of one measure; `ends`: where the places for minutes of each GPU end."""
         from data.gpu import plain_minutes as loops
 
@@ -277,6 +274,7 @@ class _Rows:
         cells, minutes = np.empty((room, 6)), np.empty(room, np.int64)
         totals = np.zeros((self.gpus, 6))
         totals[:, 3], totals[:, 4] = np.inf, -np.inf
+        values, rule = measure
         by, factor = (100.0, 1.0) if rule.factor == 0.01 else (1.0, rule.factor)
         loop = {"i2": loops.roll_short, "f4": loops.roll_single, "f8": loops.roll_double}[
             values.dtype.str[1:]

@@ -71,7 +71,7 @@ def in_order(rows: GpuRows, measures: Mapping[str, int], stamp: str) -> Ordered 
     return Ordered(rows.clean, columns, spacing, sums)
 
 
-def write_parts(path: Path, ordered: Ordered, gpu_ids: Sequence[str]) -> dict[Path, slice[int]]:
+def write_parts(path: Path, ordered: Ordered, gpu_ids: Sequence[str]) -> dict[Path, slice]:
     """Write the columns of `gpu_samples`; measures that the file does not have are NULL. Rows by file.
 
     A large table becomes a file a core, `path` and others beside it.
@@ -87,7 +87,7 @@ def write_parts(path: Path, ordered: Ordered, gpu_ids: Sequence[str]) -> dict[Pa
     return parts
 
 
-def _write(path: Path, rows: slice[int], ordered: Ordered, names: pa.Array) -> None:
+def _write(path: Path, rows: slice, ordered: Ordered, names: pa.Array) -> None:
     writer = None
     try:
         for batch in _batches(rows, ordered, names):
@@ -131,16 +131,14 @@ def _one(rows: pa.Table, name: str) -> pa.Array:
     return rows.column(name).chunk(0)
 
 
-def rolled_up(
-    ordered: Ordered, sums: Sums, files: Mapping[Path, slice[int]], gpu_ids: Sequence[str]
-) -> Rolled:
+def rolled_up(ordered: Ordered, sums: Sums, files: Mapping[Path, slice], gpu_ids: Sequence[str]) -> Rolled:
     """What the store needs of the parts that `write_parts` has written, so that it need not read them."""
     gpu, ts = _one(ordered.table, "gpu").to_numpy(), _one(ordered.table, "ts")
     known_us = np.bincount(sums.minute_gpu, sums.seconds, len(gpu_ids)) * 1e6
     has_gaps = bool((sums.last - sums.first - known_us > SPARE_US).any())
     measures = tuple(m for m, by_gpu in sums.by_gpu.items() if by_gpu[:, 5].any())
 
-    def part(rows: slice[int]) -> Part:
+    def part(rows: slice) -> Part:
         here = np.flatnonzero(rows_by_gpu(gpu[rows]))
         names = sorted(gpu_ids[k] for k in here.tolist())
         own = pc.min_max(ts[rows]).as_py()
