@@ -44,8 +44,8 @@ class Answered:
 
 
 def period_words(period: str) -> str:
-    """'in March 2026', or 'in all'."""
-    return "in all" if period == ALL else f"in {datetime.strptime(period, '%Y-%m'):%B %Y}"
+    """'in March 2026', or 'in all months'."""
+    return "in all months" if period == ALL else f"in {datetime.strptime(period, '%Y-%m'):%B %Y}"
 
 
 def answer(told: Answered) -> str:

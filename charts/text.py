@@ -25,6 +25,10 @@ COUNTED = {
     "rollouts": "step",
     "utilisation": "GPU",
     "coverage": "GPU",
+    "working_share": "GPU",
+    "waste_share": "GPU",
+    "stalled_usd": "GPU",
+    "waste_coverage": "GPU",
     "sandbox_ok": "call",
     "sandbox_core_h": "call",
 }

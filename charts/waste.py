@@ -142,7 +142,12 @@ def _dressed(
     fig.update_layout(barmode="overlay", showlegend=False)
     fig.update_xaxes(tickformatstops=theme.TICKS, tickprefix="$", nticks=5, zeroline=bool(zero))
     fig.update_yaxes(
-        showticklabels=False, showgrid=False, zeroline=False, range=[len(names) - 0.6, -0.6], fixedrange=True
+        showticklabels=False,
+        ticks="",
+        showgrid=False,
+        zeroline=False,
+        range=[len(names) - 0.6, -0.6],
+        fixedrange=True,
     )
     return fig
 
@@ -152,8 +157,11 @@ def _why(result: Result) -> str:
 
 
 @marked
-def track(result: Result, mode: Mode = "light") -> go.Figure:
-    """Draw the phases of the picked run over time, a lane a pool: the share of each stretch of steps."""
+def track(result: Result, mode: Mode = "light", over: pd.DataFrame | None = None) -> go.Figure:
+    """Draw the phases of the picked run over time, a lane a pool: the share of each stretch of steps.
+
+    `over`: a timeline (bin, bin_minutes) under which the figure is to stand, with the same time axis.
+    """
     frame = result.tables.get("track")
     title = "Phases of the run over time, in percent of the step"
     if not has(frame, "start", "phase", "frac"):
@@ -182,6 +190,9 @@ def track(result: Result, mode: Mode = "light") -> go.Figure:
     fig.update_layout(barmode="stack", bargap=0)
     fig.update_yaxes(range=[0, 100], nticks=3, ticksuffix=" %")
     fig.update_xaxes(title_text="Time (UTC)", row=len(pools), col=1)
+    if has(over, "bin", "bin_minutes"):
+        width = pd.Timedelta(minutes=int(over["bin_minutes"].iloc[0]))
+        fig.update_xaxes(range=[over["bin"].min(), over["bin"].max() + width])
     return fig
 
 

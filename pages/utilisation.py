@@ -109,7 +109,7 @@ show_warnings(result)
 show_chart(charts.heat(result, state.theme), key="utilisation-heat")
 show_chart(charts.timeline(result, state.theme), key="utilisation-timeline")
 if picked:
-    show_chart(waste_charts.track(waste, state.theme), key="utilisation-track")
+    show_chart(waste_charts.track(waste, state.theme, result.tables["timeline"]), key="utilisation-track")
 
 st.subheader("Stalled and idle", anchor=False)
 if not is_nothing(waste):
