@@ -6,7 +6,7 @@ from typing import ClassVar
 import pandas as pd
 
 from analysis import waste
-from analysis.common import figure, result
+from analysis.common import figure, nothing, result
 from analysis.frames import records
 from analysis.reconciliation import percent_words, usd
 from analysis.result import Figure, Result
@@ -20,6 +20,7 @@ from models.cents import cents, total
 
 EXACT = "usd_exact"
 MATCHED, UNUSED, NOT_HELD, OPEN = "matched", "unused", "not_held", "open"
+PARTS = ["part", "label", "usd", "frac"]
 LABELS = {
     MATCHED: "Matched to a run or job",
     UNUSED: "Commitments that nobody used",
@@ -35,16 +36,22 @@ class MonthParams(WasteParams):
 
 
 def compute(view: View, params: MonthParams) -> Result:
-    """Tables: `parts` (part, label, usd, frac: they add up to the effective cost to the cent), `months`."""
+    """Table `parts` (part, label, usd, frac): they add up to the effective cost to the cent."""
     found = load_shares(view, params)
+    if not found.shares:
+        return nothing("month", view, params, {"parts": PARTS})
     inside = waste.compute(view, WasteParams(**{**params.model_dump(), "run": ""}))
     parts = _parts(found)
-    listed = months(view)
     return result(
         "month", view, params, _answer(found, parts, inside), headline=_figures(found, parts, inside),
-        tables={"parts": _table(parts), "months": listed}, assumptions=found.assumptions,
+        tables={"parts": _table(parts)}, assumptions=found.assumptions,
         notices=found.notices, prices=pd.DataFrame({"price_id": list(found.price_ids)}, dtype=object),
     )  # fmt: skip
+
+
+def periods(view: View) -> list[tuple[str, bool]]:
+    """Months (YYYY-MM, UTC) that hold a bill or a run, newest first, and whether a bill is there."""
+    return [(str(row["month"]), bool(row["has_bill"])) for row in records(months(view))]
 
 
 def part_of(share: Share, has_scheduler: bool) -> str:
@@ -76,7 +83,7 @@ def _table(parts: dict[str, Decimal]) -> pd.DataFrame:
         }
         for name, value in parts.items()
     ]
-    return pd.DataFrame(rows, columns=["part", "label", "usd", "frac"])
+    return pd.DataFrame(rows, columns=PARTS)
 
 
 def _explained(parts: dict[str, Decimal]) -> tuple[Decimal, Decimal | None]:
@@ -92,11 +99,6 @@ def _productive(inside: Result) -> tuple[float, float, float] | None:
 
 
 def _answer(found: Shares, parts: dict[str, Decimal], inside: Result) -> str:
-    if not found.shares:
-        return (
-            "No bill and no run with a start and an end is loaded yet: load an invoice (FOCUS, Azure or a "
-            "rate card) or runs on the Telemetry page."
-        )
     when = period_words(found.period)[3:]
     whole = cents(found.usd)
     explained, share = _explained(parts)
@@ -128,7 +130,7 @@ def _figures(found: Shares, parts: dict[str, Decimal], inside: Result) -> list[F
     bill = found.basis == BILL
     return [
         figure("bill_billed", billed, unit=EXACT, missing=lacks),
-        figure("bill_effective", whole if found.shares else None, unit=EXACT, missing=lacks),
+        figure("bill_effective", whole, unit=EXACT, missing=lacks),
         figure("month_explained", float(share) if share is not None and bill else None, missing=lacks),
         figure("month_unexplained", float(parts[OPEN]) if bill else None, unit=EXACT, missing=lacks),
         figure("month_productive", work[0] / whole if work else None, **ends, missing="nothing was paid"),

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from analysis.bill import Bill, load_bill, span_of
 from analysis.frames import Row, known, number, records, text
+from analysis.kept import kept
 from analysis.matching import Part, match
 from analysis.moneyparams import ALL, MoneyParams
 from analysis.prices import price_rows
@@ -71,6 +72,7 @@ class Shares:
         return total([share.usd for share in self.shares])
 
 
+@kept
 def load_shares(view: View, params: MoneyParams) -> Shares:
     """Shares of the period; the run and platform filter of `params` does not apply: a bill is whole."""
     bill = load_bill(view, params)

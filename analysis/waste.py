@@ -8,6 +8,7 @@ from pydantic import Field
 from analysis.checks import checked
 from analysis.common import nothing, result
 from analysis.frames import Row, records, table
+from analysis.kept import kept
 from analysis.ladder import IDENTITY, LADDER, WATERFALL, identity, ladder, waterfall
 from analysis.moneyparams import MoneyParams
 from analysis.result import Result
@@ -85,6 +86,7 @@ def limits_of(params: WasteParams) -> Thresholds:
     )
 
 
+@kept
 def compute(view: View, params: WasteParams) -> Result:
     """Tables: `identity` (five parts that add up to the GPU charges to the cent), `ladder`, `waterfall`,
     `behind` (who is behind each bar), `runs`, `stalls`, `idle`, `machines`, `phases`, `track` (phases of the

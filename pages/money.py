@@ -2,9 +2,9 @@
 
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
+from analysis.month import periods
 from analysis.result import Result
 from charts import campaigns as campaign_charts
 from charts import energy as energy_charts
@@ -20,7 +20,6 @@ from pages.parts.tables import show_table
 from pages.parts.waste_settings import settings
 
 ALL = "all"
-NEWEST = ""
 BARS = {
     "other": "Other lines of the bill",
     "not_allocated": "Not allocated",
@@ -40,14 +39,12 @@ CAMPAIGN_CENTS = ("usd_full", "usd_campaign", "usd_compute", "usd_failed", "usd_
                   "usd_lost", "usd_shared_in")  # fmt: skip
 
 
-def period_of(months: pd.DataFrame) -> str:
+def period_of(months: list[tuple[str, bool]]) -> str:
     """The month picker: months that hold a bill or a run, newest first, and all of them together."""
-    listed = [str(m) for m in months["month"]]
-    billed = {str(m) for m, has in zip(months["month"], months["has_bill"], strict=True) if has}
-    options = [*listed, ALL]
-    first = next((m for m in listed if m in billed), options[0])
-    names = {m: m if m in billed else f"{m} (no bill)" for m in listed} | {ALL: "All months"}
-    return dropdown("mo_month", "Month (UTC)", options, first, names.__getitem__, width=220)
+    billed = {month for month, has_bill in months if has_bill}
+    names = {m: m if m in billed else f"{m} (no bill)" for m, _ in months} | {ALL: "All months"}
+    first = next((m for m, _ in months if m in billed), next(iter(names)))
+    return dropdown("mo_month", "Month (UTC)", list(names), first, names.__getitem__, width=220)
 
 
 def show_behind(waste: Result) -> None:
@@ -109,11 +106,13 @@ def show_energy(params: dict[str, Any]) -> Result:
 state = current()
 head = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom", key="money_controls"):
-    first = compute_or_stop("month")
-    stop_when_empty("Money", first)
-    period = {"period": period_of(first.tables["months"])}
+    with state.view() as view:
+        months = periods(view)
+    period = {"period": period_of(months)}
     limits = settings("mo")
 month = compute_or_stop("month", {**period, **limits})
+with head:
+    stop_when_empty("Money", month)
 bill = compute_or_stop("reconciliation", period)
 waste = compute_or_stop("waste", {**period, **limits})
 campaigns = compute_or_stop("campaigns", period)

@@ -1,0 +1,42 @@
+"""Answers that several questions share, computed once for one state of the data."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import wraps
+from threading import Lock
+from typing import TypeVar
+
+from analysis.params import Params
+from data.view import View
+
+MOST = 64
+_P = TypeVar("_P", bound=Params)
+_R = TypeVar("_R")
+
+
+def kept(compute: Callable[[View, _P], _R]) -> Callable[[View, _P], _R]:
+    """Keep the newest answers of `compute` by home, data, prices, decisions and parameters.
+
+    What it returns is shared: nobody may change it. Two threads that ask at once may both compute.
+    """
+    answers: OrderedDict[tuple[str, ...], _R] = OrderedDict()
+    lock = Lock()
+
+    @wraps(compute)
+    def ask(view: View, params: _P) -> _R:
+        key = (
+            str(view.parts), view.data_version, str(view.money_version), str(view.catalogue.version),
+            params.model_dump_json(),
+        )  # fmt: skip
+        with lock:
+            if key in answers:
+                answers.move_to_end(key)
+                return answers[key]
+        found = compute(view, params)
+        with lock:
+            answers[key] = found
+            while len(answers) > MOST:
+                answers.popitem(last=False)
+        return found
+
+    return ask

@@ -1,0 +1,90 @@
+"""A finance partner in a real browser: load a month, read it to the cent, share it without dollars."""
+
+import re
+
+import pytest
+
+from tests import money_month as month
+from tests.browser.steps import LOAD_MS, click, settled
+
+pytestmark = pytest.mark.browser
+CHARTS = ("explained", "waterfall", "ladder", "weeks", "lost", "energy")
+
+
+def usd(amount) -> str:
+    return f"${amount:,.2f}"
+
+
+@pytest.fixture(scope="module")
+def page(browser, server, tmp_path_factory):
+    files = month.write(tmp_path_factory.mktemp("month"))
+    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page.goto(f"{server.url}/telemetry")
+    page.locator("input[type=file]").first.wait_for(state="attached", timeout=LOAD_MS)
+    for path in files.values():
+        page.locator("input[type=file]").first.set_input_files(str(path))
+        page.get_by_text(path.name).first.wait_for(timeout=LOAD_MS)
+        settled(page)
+    page.goto(f"{server.url}/money?mo_month=2026-03")
+    page.get_by_text("billed,").first.wait_for(timeout=LOAD_MS)
+    settled(page)
+    return page
+
+
+def test_the_answer_is_the_invoice_to_the_cent(page):
+    answer = page.get_by_text(re.compile(r"^March 2026: \$")).first.inner_text()
+    truth = month.TRUTH
+    open_usd = month.STORAGE + month.CREDIT + month.TAX
+    assert f"{usd(truth['total'])} billed" in answer
+    assert f"{usd(truth['total'] - open_usd)} explained" in answer
+    assert f"{usd(open_usd)} is not explained" in answer
+
+
+def texts(page, key):
+    """Words that stand in a drawn chart."""
+    chart = page.locator(f".st-key-money-{key} .js-plotly-plot")
+    chart.locator(".main-svg").first.wait_for(timeout=LOAD_MS)
+    return " ".join(chart.locator("text").all_inner_texts())
+
+
+def test_ladder_and_waterfall_show_the_same_cents(page):
+    truth = month.TRUTH
+    ladder, fall = texts(page, "ladder"), texts(page, "waterfall")
+    for amount in (truth["gpu"], truth["gpu"] - truth["not_allocated"], truth["working"]):
+        assert usd(amount) in ladder
+    for amount in (truth["total"], truth["not_allocated"], truth["idle"], truth["stalled"], truth["unknown"]):
+        assert usd(amount) in fall
+    assert usd(truth["working"] - truth["failed"]) in fall
+
+
+def test_every_chart_is_drawn_and_nothing_failed(page):
+    for key in CHARTS:
+        assert texts(page, key), key
+    assert page.locator("[data-testid=stException]").count() == 0
+
+
+def test_a_bar_opens_the_runs_behind_it(page):
+    click(page.get_by_role("radio", name="Stalled"), page.get_by_text("Stalled: who is behind it"))
+    assert "mo_bar=Stalled" in page.url
+
+
+def test_a_reader_without_dollars_sees_none(page, browser):
+    dialog = page.get_by_role("dialog")
+    click(page.get_by_role("button", name="Share").first, dialog.get_by_text("a link opens for nobody else"))
+    dialog.get_by_text("Hide dollars").click()
+    settled(page)
+    create = dialog.get_by_role("button", name="Create link")
+    click(dialog.get_by_text("Make a link all the same"), create)
+    create.click(timeout=LOAD_MS)
+    code = dialog.locator("code", has_text="/r/")
+    code.wait_for(timeout=LOAD_MS)
+    stranger = browser.new_context().new_page()
+    assert stranger.goto(code.inner_text().strip()).status == 200
+    stranger.get_by_role("heading", level=1).wait_for(timeout=LOAD_MS)
+    source = stranger.content()
+    hidden = [month.TRUTH[part] for part in ("total", "gpu", "not_allocated", "idle", "working", "failed")]
+    for amount in (*hidden, month.STORAGE, month.SANDBOX):
+        for form in (f"{amount:,.2f}", f"{amount:.2f}"):
+            assert not re.search(rf"(?<![\d.,]){re.escape(form)}(?!\d)", source), form
+    assert "92.4" in source
+    stranger.context.close()
