@@ -54,6 +54,8 @@ EMPTY = {
     "lost_by": BY, "top": LOST, "unallocated": UNALLOCATED, "sharing": MOVED,
 }  # fmt: skip
 Bearer = tuple[str, str]
+Cells = dict[tuple[Bearer, str, str], Decimal]
+Sums = dict[Bearer, dict[str, Decimal]]
 POOLS = ("gpus", "judge", "sandbox")
 
 
@@ -75,12 +77,13 @@ def compute(view: View, params: CampaignsParams) -> Result:
     attempts = load_attempts(view)
     found = losses(shares.shares, attempts)
     cells = cells_of(sharing.lines)
+    sums = _sums(cells)
     lost = lost_rows(found)
-    rows = _campaigns(view, params, sharing, cells, attempts, lost, about)
+    rows = _campaigns(view, params, sharing, sums, attempts, lost, about)
     runs = records(queries.runs(view))
     used = {share.run for share in shares.shares if share.run}
     synthetic = [row["run"] for row in runs if row["synthetic"] and row["run"] in used]
-    unallocated = _unallocated(sharing, cells)
+    unallocated = _unallocated(sharing, sums)
     told = [*shares.notices, *sharing.notices, *lost_notices(attempts, used)]
     return result(
         "campaigns", view, params, answer(shares, rows, unallocated, lost),
@@ -88,8 +91,8 @@ def compute(view: View, params: CampaignsParams) -> Result:
         tables={
             "campaigns": table(rows, CAMPAIGNS, CAMPAIGN_NUMBERS),
             "weeks": table(_weeks(cells), WEEKS, ["usd"]),
-            "teams": table(_teams(cells), TEAMS, ["usd", "share_frac"]),
-            "lines": table(_lines(sharing, cells), LEDGER_LINES, LEDGER_LINES[2:]),
+            "teams": table(_teams(sums), TEAMS, ["usd", "share_frac"]),
+            "lines": table(_lines(sharing, sums), LEDGER_LINES, LEDGER_LINES[2:]),
             "unallocated": table(unallocated, UNALLOCATED, UNALLOCATED[3:]),
             "sharing": table(_moved(sharing), MOVED, ["usd", "share_frac"]),
             "lost": _lost_table(lost),
@@ -105,7 +108,7 @@ def _end(shares: Shares) -> date:
     return shares.end.date() if shares.end > shares.start else shares.start.date()
 
 
-def cells_of(lines: Sequence[Line]) -> dict[tuple[Bearer, str, str], Decimal]:
+def cells_of(lines: Sequence[Line]) -> Cells:
     """Cents by bearer (campaign, team), line and ISO week; all cells add up to the rounded total.
 
     Rounded from the top down, total > bearer > cell, so that no bearer is off by a cent or more.
@@ -117,7 +120,7 @@ def cells_of(lines: Sequence[Line]) -> dict[tuple[Bearer, str, str], Decimal]:
     sums = {bearer: {key: total(v) for key, v in cell.items()} for bearer, cell in sorted(exact.items())}
     bearers = {bearer: total(list(cell.values())) for bearer, cell in sums.items()}
     whole = cents(total(list(bearers.values())))
-    out: dict[tuple[Bearer, str, str], Decimal] = {}
+    out: Cells = {}
     for (bearer, sized), amount in zip(sums.items(), rounded(list(bearers.values()), whole), strict=True):
         keys = sorted(sized)
         for (kind, week), usd in zip(keys, rounded([sized[key] for key in keys], amount), strict=True):
@@ -125,12 +128,17 @@ def cells_of(lines: Sequence[Line]) -> dict[tuple[Bearer, str, str], Decimal]:
     return out
 
 
-def _sum(
-    cells: dict[tuple[Bearer, str, str], Decimal], bearer: Bearer | None = None, line: str = ""
-) -> Decimal:
-    return total(
-        [usd for (who, kind, _), usd in cells.items() if bearer in (None, who) and line in ("", kind)]
-    )
+def _sums(cells: Cells) -> Sums:
+    """Cents by bearer and line."""
+    parts: dict[Bearer, dict[str, list[Decimal]]] = {}
+    for (bearer, kind, _), usd in cells.items():
+        parts.setdefault(bearer, {}).setdefault(kind, []).append(usd)
+    return {who: {kind: total(usd) for kind, usd in mine.items()} for who, mine in parts.items()}
+
+
+def _sum(sums: Sums, bearer: Bearer | None = None, line: str = "") -> Decimal:
+    found = sums.values() if bearer is None else [sums.get(bearer, {})]
+    return total([usd for mine in found for kind, usd in mine.items() if line in ("", kind)])
 
 
 def _frac(part: Decimal, whole: Decimal) -> float:
@@ -141,20 +149,20 @@ def _campaigns(
     view: View,
     params: CampaignsParams,
     sharing: Sharing,
-    cells: dict[tuple[Bearer, str, str], Decimal],
+    sums: Sums,
     attempts: Attempts,
     lost: Sequence[Row],
     about: dict[str, Row],
 ) -> list[Row]:
     """Rows CAMPAIGNS, the dearest first; '' is what no campaign bears."""
     kept = _kept(view, params)
-    whole = _sum(cells)
+    whole = _sum(sums)
     groups: dict[Bearer, list[Line]] = {}
     for line in sharing.lines:
         groups.setdefault((line.campaign, line.team), []).append(line)
     out = []
     for bearer, lines in groups.items():
-        usd = _sum(cells, bearer)
+        usd = _sum(sums, bearer)
         row: Row = {
             "campaign": bearer[0],
             "team": bearer[1],
@@ -162,7 +170,7 @@ def _campaigns(
             "share_frac": _frac(usd, whole),
         }
         row["shipped_checkpoint"] = text(about.get(bearer[0], {}).get("shipped_checkpoint"))
-        row |= {f"usd_{name}": _sum(cells, bearer, name) for name in LINES}
+        row |= {f"usd_{name}": _sum(sums, bearer, name) for name in LINES}
         row["usd_campaign"] = total([row[f"usd_{name}"] for name in POOLS])
         row["usd_compute"] = round(_compute(lines, kept), 2)
         row["usd_shared_in"] = cents(total([line.usd for line in lines if line.rule]))
@@ -188,13 +196,15 @@ def _kept(view: View, params: CampaignsParams) -> dict[tuple[str, int], float]:
 def _compute(lines: Sequence[Line], kept: dict[tuple[str, int], float]) -> float:
     """Dollars of pools on the surviving lineage; NaN where a run lost an attempt and a share names none."""
     parts = []
+    of_run: dict[str, set[float]] = {}
+    for (run, _), frac in kept.items():
+        of_run.setdefault(run, set()).add(frac)
     for line in lines:
         share = line.share
         if line.line not in POOLS or share.run is None:
             continue
         if share.attempt is None:
-            fracs = {frac for (run, _), frac in kept.items() if run == share.run}
-            frac = 1.0 if fracs == {1.0} else NAN
+            frac = 1.0 if of_run.get(share.run) == {1.0} else NAN
         else:
             frac = kept.get((share.run, share.attempt), NAN)
             frac = frac if known(frac) else 0.0
@@ -217,7 +227,7 @@ def _states(lines: Sequence[Line], attempts: Attempts) -> Row:
     return {f"usd_{state}": cents(total(parts)) for state, parts in sums.items()}
 
 
-def _weeks(cells: dict[tuple[Bearer, str, str], Decimal]) -> list[Row]:
+def _weeks(cells: Cells) -> list[Row]:
     sums: dict[tuple[Bearer, str], list[Decimal]] = {}
     for (bearer, _, week), usd in cells.items():
         sums.setdefault((bearer, week), []).append(usd)
@@ -228,23 +238,23 @@ def _weeks(cells: dict[tuple[Bearer, str, str], Decimal]) -> list[Row]:
     return sorted(rows, key=lambda row: (row["week"], row["campaign"], row["team"]))
 
 
-def _teams(cells: dict[tuple[Bearer, str, str], Decimal]) -> list[Row]:
-    whole = _sum(cells)
+def _teams(sums: Sums) -> list[Row]:
+    whole = _sum(sums)
     out = []
-    for team in sorted({bearer[1] for bearer, _, _ in cells}):
-        mine = {bearer for bearer, _, _ in cells if bearer[1] == team}
-        usd = total([_sum(cells, bearer) for bearer in sorted(mine)])
+    for team in sorted({bearer[1] for bearer in sums}):
+        mine = {bearer for bearer in sums if bearer[1] == team}
+        usd = total([_sum(sums, bearer) for bearer in sorted(mine)])
         count = sum(1 for campaign, _ in mine if campaign)
         out.append({"team": team, "campaigns": count, "usd": usd, "share_frac": _frac(usd, whole)})
     return sorted(out, key=lambda row: (row["team"] == "", -row["usd"]))
 
 
-def _lines(sharing: Sharing, cells: dict[tuple[Bearer, str, str], Decimal]) -> list[Row]:
-    whole = _sum(cells)
+def _lines(sharing: Sharing, sums: Sums) -> list[Row]:
+    whole = _sum(sums)
     out = []
     for name in LINES:
-        if any(kind == name for _, kind, _ in cells):
-            usd = _sum(cells, line=name)
+        if any(name in mine for mine in sums.values()):
+            usd = _sum(sums, line=name)
             held = {id(line.share): line.share.gpu_s for line in sharing.lines if line.line == name}
             gpu = [seconds for seconds in held.values() if seconds is not None]
             hours = math.fsum(gpu) / 3600 if gpu else NAN
@@ -253,11 +263,11 @@ def _lines(sharing: Sharing, cells: dict[tuple[Bearer, str, str], Decimal]) -> l
     return out
 
 
-def _unallocated(sharing: Sharing, cells: dict[tuple[Bearer, str, str], Decimal]) -> list[Row]:
+def _unallocated(sharing: Sharing, sums: Sums) -> list[Row]:
     """What no campaign bears, by line, how it was matched, and who is known; adds up to the '' campaigns."""
-    whole = _sum(cells)
+    whole = _sum(sums)
     out = []
-    for bearer in sorted({who for who, _, _ in cells if who[0] == ""}):
+    for bearer in sorted(who for who in sums if who[0] == ""):
         parts: dict[tuple[str, str, str], list[Decimal]] = {}
         for line in sharing.lines:
             if (line.campaign, line.team) == bearer:
@@ -265,7 +275,7 @@ def _unallocated(sharing: Sharing, cells: dict[tuple[Bearer, str, str], Decimal]
                 owner = f"run {share.run}" if share.run else f"job {share.job}" if share.job else bearer[1]
                 parts.setdefault((LINE_WORDS[line.line], share.how, owner), []).append(line.usd)
         keys = sorted(parts)
-        amounts = rounded([total(parts[key]) for key in keys], _sum(cells, bearer))
+        amounts = rounded([total(parts[key]) for key in keys], _sum(sums, bearer))
         for (what, how, owner), usd in zip(keys, amounts, strict=True):
             row = {"what": what, "how": how, "owner": owner, "usd": usd}
             out.append({**row, "share_frac": _frac(usd, whole)})
