@@ -28,7 +28,7 @@ IDENTITY = {
     "checkpoints": ("run", "step"),
 }
 """What a row is about, without the attempt: a counter that runs back rightly opens another one."""
-NOT_COMPARED = frozenset({"attempt", "eval_id", "checkpoint", "upload_id", "line"})
+NOT_COMPARED = frozenset({"attempt", "eval_id", "checkpoint", "upload_id"})
 BY_NEIGHBOUR = {"gpu_samples": ("dt_s",), "steps": ("elapsed_s", "ts", "throughput", "throughput_basis")}
 """Columns that come from two records: they may differ where one of the two was touched."""
 COUNTS = (
@@ -51,7 +51,8 @@ def held(batch: Batch) -> Held:
 
 
 def _rows(frame: pd.DataFrame) -> list[Row]:
-    return [{str(k): plain(v) for k, v in row.items()} for row in frame.to_dict("records")]
+    kept = frame.drop(columns="line", errors="ignore")  # where a row stood says nothing of what it is
+    return [{str(k): plain(v) for k, v in row.items()} for row in kept.to_dict("records")]
 
 
 def plain(value: object) -> object:
