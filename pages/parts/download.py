@@ -1,4 +1,8 @@
-"""Downloads: CSV of exactly what is drawn, safe to open in a spreadsheet; PNG through the chart's own bar."""
+"""Downloads: CSV of exactly what is drawn, safe to open in a spreadsheet; PNG through the chart's own bar.
+
+Contents are made when they are asked for: a file made beforehand is gone after the next run of the script,
+and the browser, which looks for it, reports 404.
+"""
 
 import html
 import re
@@ -41,7 +45,7 @@ def csv_button(frame: pd.DataFrame, file_name: str, *, key: str, label: str = "C
     """Offer the frame as a CSV file."""
     st.download_button(
         label,
-        csv_text(frame).encode("utf-8"),
+        lambda: csv_text(frame).encode("utf-8"),
         file_name=file_name,
         mime="text/csv",
         key=key,

@@ -159,7 +159,7 @@ def _finish(screen: _Screen, target: Target, choices: dict[str, Any]) -> None:
         kept = {name: choices[name] for name in ("columns", "timezone") if choices.get(name)}
         st.download_button(
             "Mapping as JSON",
-            json.dumps(kept, indent=1, ensure_ascii=False),
+            lambda: json.dumps(kept, indent=1, ensure_ascii=False).encode("utf-8"),
             file_name="mapping.json",
             mime="application/json",
             key=screen.state("json"),

@@ -28,7 +28,7 @@ def _head(template: Template) -> None:
     with button:
         st.download_button(
             "Template",
-            template_csv(template.name),
+            lambda: template_csv(template.name),
             file_name=f"{template.name}.csv",
             mime="text/csv",
             key=f"download_{template.name}",

@@ -246,7 +246,7 @@ def _actions(store: Store, receipt: Receipt, key: str) -> None:
             actions.offer_original(original_url(receipt.upload_id), receipt.file)
         st.download_button(
             "Receipt",
-            json.dumps(receipt.to_dict(), indent=1, default=str),
+            lambda: json.dumps(receipt.to_dict(), indent=1, default=str).encode("utf-8"),
             file_name=f"receipt-{receipt.upload_id}.json",
             mime="application/json",
             key=f"receipt_{key}",

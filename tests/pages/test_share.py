@@ -87,6 +87,18 @@ def test_the_dialog_offers_the_file_first(app, example):
     assert at.selectbox(key="share_expiry").value == "7 days"
 
 
+def test_the_dialog_and_its_click_outlive_a_page_that_draws_itself_again(app, loaded):
+    at = app()
+    at.button(key="share_ledger").click().run()
+    at.run()
+    at.button(key="share_create").click().run()
+    assert not at.exception
+    assert any("/r/" in code.value for code in at.code)
+    assert [link.state() for link in LinkBook(loaded.home).all()] == ["open"]
+    at.run()
+    assert len(LinkBook(loaded.home).all()) == 1
+
+
 def numbers(value):
     if isinstance(value, dict) and set(value) >= {"bdata", "dtype"}:
         yield from np.frombuffer(base64.b64decode(value["bdata"]), value["dtype"]).astype(float).tolist()
