@@ -9,7 +9,17 @@ from playwright.sync_api import Page, sync_playwright
 from tests.browser import chromium
 from tests.browser.server import serve
 
-PAGES = ("", "telemetry", "rollouts", "utilisation", "intelligence", "generations", "links", "hardware")
+PAGES = (
+    "",
+    "telemetry",
+    "rollouts",
+    "utilisation",
+    "intelligence",
+    "generations",
+    "links",
+    "hardware",
+    "prices",
+)
 SIZES = {"wide": (1280, 900), "narrow": (390, 844)}
 SETTLE_MS = 1_500
 
