@@ -133,11 +133,12 @@ def answer(params: Asked, runs: Sequence[Row]) -> str:
         why = _why_no_energy(params, runs) or NO_ENERGY
         return f"{why[:1].upper()}{why[1:]}."
     who = f"{count} {plural('run', count)}" if count == len(runs) else f"{count} of {len(runs)} runs"
-    text = f"{who} used {digits3(value)} kWh {SCOPES[params.scope]} ({params.boundary} boundary"
-    text += f", between {digits3(low)} and {digits3(high)})" if high > low else ")"
     used = [row for row in runs if known(number(row["kwh"]))]
     measured = math.fsum(row["kwh_counter"] + row["kwh_power"] for row in used)
     board = math.fsum(row["kwh_gpu"] for row in used)
+    about = "" if measured >= SHORT * board else "an estimated "
+    text = f"{who} used {about}{digits3(value)} kWh {SCOPES[params.scope]} ({params.boundary} boundary"
+    text += f", between {digits3(low)} and {digits3(high)})" if high > low else ")"
     if board > 0:
         text += f"; {percent(measured / board)} of the GPUs' part is measured, the rest a published figure"
     if params.grid_kg_per_kwh is None:

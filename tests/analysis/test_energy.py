@@ -233,3 +233,9 @@ def test_gpus_of_a_node_belong_to_the_one_job_on_it(sampled, home):
     loose = next(n for n in result.warnings if n.code == "energy_without_run")
     assert loose.text.startswith("5.00 kWh")
     assert row(ask(sampled.view()))["kwh_counter"] == pytest.approx(5.0)
+
+
+def test_an_answer_that_is_mostly_a_published_figure_calls_itself_an_estimate(home, sampled):
+    assert "used an estimated" in ask(home.view()).answer
+    full(sampled)
+    assert "used an estimated" not in ask(sampled.view()).answer
