@@ -26,11 +26,11 @@ $(VENV)/.ready-test: tests/requirements.txt $(VENV)/.ready
 
 test: $(VENV)/.ready-test
 	@$(BIN)/python -m tests.browser.chromium --install
-	$(BIN)/python -m pytest -m "not full" -n $(WORKERS) --dist loadfile -rs
+	$(BIN)/python -m pytest -m "not full" -n $(WORKERS) --dist loadfile --durations=15 -rs
 
 test-full: $(VENV)/.ready-test
 	@$(BIN)/python -m tests.browser.chromium --install
-	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -rs
+	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=15 -rs
 
 check: $(VENV)/.ready-test
 	$(BIN)/ruff format --check .

@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from tests.app_server import cli, cli_json
+from tests.app_server import here as cli
+from tests.app_server import here_json as cli_json
 from tests.data.test_unpack import zipped
 from tests.samples import verl_log
 
