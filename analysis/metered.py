@@ -15,6 +15,7 @@ from models.metered import TokenPrices, TokenUse, metered_usd
 
 METERED = "metered"
 RENT = "rent"
+OWN = "own"
 _KIND_WORDS = {
     "prefill": "prompt",
     "cached_prefill": "cached prompt",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from analysis.frames import NAN, Row, add_up, known, number, ratio, records, table, text
-from analysis.metered import METERED, RENT, Metered, metered_costs
+from analysis.metered import METERED, OWN, RENT, Metered, metered_costs
 from analysis.params import CommonParams
 from analysis.prices import COLUMNS as PRICE_COLUMNS
 from analysis.prices import RATES, Pricing, price_rows
@@ -19,6 +19,7 @@ from analysis.result import Assumption, Notice
 from analysis.spendlines import spend_lines
 from analysis.words import listing, money
 from data.gpu.claims import contradicted
+from data.catalogue import Catalogue
 from data.queries import spend as queries
 from data.queries.filters import Filters
 from data.view import View
@@ -96,6 +97,7 @@ def compute_spend(view: View, params: CommonParams, pricing: Pricing | None = No
     heads = records(queries.runs(view, filters))
     bills = metered_costs(view, filters, heads)
     runs = _by_run(heads, rows, tries, booked, bills, params.boundary)
+    _name_bases(runs, rows, pricing.catalogue)
     extra = _full_notices(view, runs, booked) if params.boundary == "full" else []
     told = contradicted(view.rows, [row["run"] for row in runs])
     extra += [Notice("gpus_contradicted", words, run) for run, words in sorted(told.items())]
@@ -203,6 +205,19 @@ def _by_run(
         row |= {"useful_gpu_s": useful, "billed_gpu_s": billed, "goodput_frac": ratio(useful, billed)}
         out.append(row)
     return out
+
+
+def _name_bases(runs: list[Row], rows: tuple[Row, ...], book: Catalogue) -> None:
+    """Say "own" where a pool is paid at a cost of owning: bases are never mixed without a label."""
+    kinds: dict[str, set[str]] = {}
+    for row in rows:
+        choice = book.price_by_id(str(row["price_id"])) if text(row["price_id"]) else None
+        if choice is not None:
+            kinds.setdefault(row["run"], set()).add(OWN if choice.kind == "own_tco" else RENT)
+    for run in runs:
+        names = kinds.get(run["run"], set())
+        if OWN in names:
+            run["basis"] = run["basis"].replace(RENT, " + ".join(sorted(names)))
 
 
 def _with_bill(

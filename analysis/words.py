@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-_TERMS = {"reserved_3y": "3-year", "contract_1y": "1-year", "on_demand": "on-demand", "own_tco": ""}
+_TERMS = {"reserved_3y": "3-year", "contract_1y": "1-year", "on_demand": "on-demand"}
 
 
 def digits3(value: float) -> str:
@@ -70,9 +70,10 @@ def price_words(price: str, boundary: str, metered: bool = False) -> str:
     if metered:
         return f"(token prices, {boundary} boundary)"
     kind, _, tier = price.partition(".")
+    if kind == "own_tco":
+        return f"(cost of owning, {boundary} boundary)"
     words = _TERMS.get(kind, kind.replace("_", " "))
-    basis = {"own_tco": "owning cost"}.get(kind, "rent")
-    return f"({f'{words} {tier}'.strip()} {basis}, {boundary} boundary)"
+    return f"({f'{words} {tier}'.strip()} rent, {boundary} boundary)"
 
 
 def plural(noun: str, number: float) -> str:

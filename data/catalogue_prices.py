@@ -97,8 +97,8 @@ class PriceLookups:
         return rate_on(self._rates, currency, self.day or _NEVER)
 
     def price(self, platform_id: str, kind: str, tier: str) -> t.PriceChoice | None:
-        """Rent of a platform under a picker entry; None: no such price. Never a neighbour's price."""
-        return self._choice(platform_id, kind, tier, t.RENT_PER) if kind in t.RENT_KINDS else None
+        """Rent or cost of owning under a picker entry; None: no such price. Never a neighbour's price."""
+        return self._choice(platform_id, kind, tier, t.RENT_PER) if kind in t.HELD_KINDS else None
 
     def price_on(self, platform_id: str, kind: str, tier: str, day: date) -> t.PriceChoice | None:
         """`price` among the prices dated on or before `day`; None: there was none yet, or it has no date."""
@@ -112,14 +112,14 @@ class PriceLookups:
     def price_by_id(self, price_id: str) -> t.PriceChoice | None:
         """A price by id, with the range of quotes around it; None when unknown, in no dollars or no rent."""
         row = self._prices.get(price_id)
-        if row is None or row.per not in (*t.RENT_PER, t.CORE_PER) or row.kind not in t.RENT_KINDS:
+        if row is None or row.per not in (*t.RENT_PER, t.CORE_PER) or row.kind not in t.HELD_KINDS:
             return None
         return self._with_range(row)
 
     def price_menu(self) -> list[tuple[str, str]]:
         """Picker entries (kind, tier) that at least one platform has, the default first."""
-        pairs = {(p.kind, p.tier) for p in self._prices.values() if p.tier and _is_rent(p)}
-        return sorted(pairs, key=lambda kt: (t.RENT_KINDS.index(kt[0]), t.TIERS.index(kt[1])))
+        pairs = {(p.kind, p.tier) for p in self._prices.values() if p.tier and _is_held(p)}
+        return sorted(pairs, key=lambda kt: (t.HELD_KINDS.index(kt[0]), t.TIERS.index(kt[1])))
 
     def why_no_price(self, platform_id: str, kind: str, tier: str) -> str:
         """Sentence that says which kinds and tiers the platform does have."""
@@ -219,6 +219,10 @@ def _rate_note(rate: Rate | None) -> str:
 
 def _newest(rows: Iterable[t.Price]) -> str:
     return max((p.as_of for p in rows if p.value is not None), default="")
+
+
+def _is_held(row: t.Price) -> bool:
+    return row.kind in t.HELD_KINDS and row.per in t.RENT_PER and row.value is not None
 
 
 def _is_rent(row: t.Price) -> bool:

@@ -33,6 +33,8 @@ STATUS_WORDS = {
 }
 
 RENT_KINDS = ("reserved_3y", "contract_1y", "on_demand", "spot")
+HELD_KINDS = (*RENT_KINDS, "own_tco")
+"""Prices a GPU-hour that a run can be costed at: rents, and the cost of owning."""
 OTHER_KINDS = ("own_tco", "purchase_gpu", "purchase_rack", "api_tokens")
 TIERS = ("neocloud", "hyperscaler", "marketplace", "owned")
 RENT_UNITS = ("USD per GPU-hour", "USD per chip-hour")

@@ -201,11 +201,13 @@ def test_a_price_that_does_not_exist_is_not_replaced(book: Catalogue) -> None:
     assert "any other" in book.why_no_price("h20", "reserved_3y", "neocloud")
 
 
-def test_owning_cost_and_purchases_are_not_rent(book: Catalogue) -> None:
-    assert book.price("h100-sxm", "own_tco", "owned") is None
-    assert all(kind in t.RENT_KINDS for kind, _ in book.price_menu())
+def test_owning_cost_can_be_picked_and_purchases_cannot(book: Catalogue) -> None:
+    own = book.price("h100-sxm", "own_tco", "owned")
+    assert own is not None and (own.kind, own.usd_per_gpu_h) == ("own_tco", 1.17)
+    assert book.price_menu()[-1] == ("own_tco", "owned")
+    assert all(kind in t.HELD_KINDS for kind, _ in book.price_menu())
     for price in book.prices():
-        if price.kind not in t.RENT_KINDS:
+        if price.kind not in t.HELD_KINDS:
             assert book.price_by_id(price.price_id) is None
 
 
