@@ -11,9 +11,10 @@ from analysis.frames import Row, number, records, table
 from analysis.own_inputs import OwnParams, Setting, is_all_in, settings_of, unit_size
 from analysis.params import CommonParams
 from analysis.result import Assumption, Figure, Notice, Result
-from analysis.spend import compute_spend, filters_of
+from analysis.spend import compute_spend, filters_of, synthetic_notice
 from analysis.words import digits3, listing, money, percent
 from data.errors import UserError
+from data.queries import spend as spend_queries
 from data.queries import tenure as queries
 from data.view import View
 from models.own_cost import (
@@ -205,6 +206,12 @@ def goodput(view: View, params: OwnParams) -> tuple[float | None, Assumption | N
     return frac, Assumption("Goodput", round(frac, 4), "fraction", "measured", source, "")
 
 
+def made_up(view: View, params: OwnParams) -> list[Notice]:
+    """The notice that picked runs are example data: demand and goodput come from them."""
+    runs = records(spend_queries.runs(view, filters_of(params)))
+    return synthetic_notice(row["run"] for row in runs if row["synthetic"])
+
+
 def settings_table(own: Owning) -> pd.DataFrame:
     """Every setting with its badge and source."""
     names = ["name", "label", "value", "low", "high", "unit", "status", "source", "date", "note"]
@@ -238,7 +245,7 @@ def compute(view: View, params: OwnParams) -> Result:
             "settings": settings_table(own),
         },
         assumptions=[*own.assumptions(), *useful[1]],
-        notices=[*notices(own, cost)],
+        notices=[*made_up(view, params), *notices(own, cost)],
     )
 
 
@@ -253,7 +260,7 @@ def _without(view: View, params: OwnParams, own: Owning) -> Result:
         headline=missing,
         tables={**empty, "published": published(view, own), "settings": settings_table(own)},
         assumptions=own.assumptions(),
-        notices=[Notice("input_missing", own.lacking, own.platform)],
+        notices=[*made_up(view, params), Notice("input_missing", own.lacking, own.platform)],
     )
 
 

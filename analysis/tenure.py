@@ -13,6 +13,7 @@ from analysis.own_cost import (
     breakdown,
     goodput,
     left_out,
+    made_up,
     notices,
     owning,
     published,
@@ -96,7 +97,7 @@ def compute(view: View, params: TenureParams) -> Result:
         headline=_figures(tables, costs, tables["break_even"], tables["npv"]),
         tables=tables,
         assumptions=_assumptions(setup, told),
-        notices=[*wanted.notices, *_notices(view, setup, share)],
+        notices=[*made_up(view, params), *wanted.notices, *_notices(view, setup, share)],
     )
 
 
@@ -159,7 +160,11 @@ def _without(view: View, params: TenureParams, setup: Setup, wanted: Wanted, lac
         headline=[figure(name, None, missing=lacking) for name in names],
         tables={**empty, **_always(view, setup, wanted, None)},
         assumptions=_assumptions(setup, None),
-        notices=[*wanted.notices, Notice("input_missing", lacking, setup.own.platform)],
+        notices=[
+            *made_up(view, params),
+            *wanted.notices,
+            Notice("input_missing", lacking, setup.own.platform),
+        ],
     )
 
 
@@ -368,8 +373,8 @@ def _end_value(setup: Setup) -> list[Notice]:
     worth = unpaid_usd(buy.capex_usd, terms.wacc_frac, life / 12, terms.residual_frac, after)
     words = (
         f"The horizon ends {digits3(after)} years into a life of {digits3(life / 12)}: owning costs what "
-        f"is said only if the hardware is then worth {money(worth)}, {percent(worth / buy.capex_usd)} of its price. "
-        "If it is worth less, shorten the life or take the whole life as horizon."
+        f"is said only if the hardware is then worth {money(worth)}, {percent(worth / buy.capex_usd)} of its "
+        "price. If it is worth less, shorten the life or take the whole life as horizon."
     )
     return [Notice("value_at_horizon", words, own.platform)]
 

@@ -4,7 +4,10 @@ import pytest
 
 from analysis.own_cost import compute, p10_p90
 from analysis.own_inputs import OwnParams, settings_of
+from analysis.params import CommonParams
 from analysis.result import Result
+from analysis.spend import compute_spend
+from analysis.words import price_words
 from data.catalogue import load_catalogue
 from data.errors import UserError
 from models.own_cost import annuity_usd_per_year
@@ -118,3 +121,11 @@ def test_doubling_the_price_doubles_capital_alone(home: Home) -> None:
 
 def test_percentiles() -> None:
     assert p10_p90(range(101)) == (10.0, 90.0)
+
+
+def test_runs_are_costed_on_the_basis_own(home: Home) -> None:
+    """`steady`: 80 GPU-hours of H100 at the published cost of owning; a sandbox beside stays rent."""
+    runs = compute_spend(home.view(), CommonParams(price="own_tco.owned")).runs.set_index("run")
+    assert runs.loc["steady", "usd"] == pytest.approx(80 * 1.17)
+    assert runs["basis"].to_dict() == {"steady": "own", "broken": "own", "apart": "own + rent"}
+    assert price_words("own_tco.owned", "campaign") == "(cost of owning, campaign boundary)"
