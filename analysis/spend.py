@@ -18,8 +18,8 @@ from analysis.prices import RATES, Pricing, price_rows
 from analysis.result import Assumption, Notice
 from analysis.spendlines import spend_lines
 from analysis.words import listing, money
-from data.gpu.claims import contradicted
 from data.catalogue import Catalogue
+from data.gpu.claims import contradicted
 from data.queries import spend as queries
 from data.queries.filters import Filters
 from data.view import View
