@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from data.view import View
 
 T0 = datetime(2026, 3, 2, 8, 0, 0)
 UPLOAD = "f" * 16
+_VIEWS = count()
 
 
 class TinyView(View):
@@ -63,7 +65,9 @@ class Home:
             self.con.execute(f"DELETE FROM {table}")
 
     def view(self) -> View:
-        view = TinyView(self.con, Path("/nowhere"), "7-test", datetime(2026, 3, 9), True)
+        # a home in memory has no data version: no answer kept for an earlier view counts for this one
+        place = Path(f"/nowhere/{next(_VIEWS)}")
+        view = TinyView(self.con, place, "7-test", datetime(2026, 3, 9), True)
         object.__setattr__(view, "book", self.book)
         return view
 
