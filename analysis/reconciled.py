@@ -50,6 +50,7 @@ BRIDGE = {
 FOREIGN = ["line", "from_day", "to_day", "provider", "service", "resource", "kind", "currency", "own_cost"]
 DAY_NUMBERS = ["matched_usd", "unmatched_usd", "effective_usd"]
 _LEAST_GPU_H = 1 / 3600
+NO_COST = "lines without cost"
 UNHELD = (WHY["idle"], WHY["nobody"])
 Bearer = tuple[str | None, str | None, str | None, str | None]
 """Run, job (where no run is known), campaign, team."""
@@ -204,6 +205,13 @@ def _capped(rows: list[Row], numbers: Sequence[str]) -> list[Row]:
     return [*rows[:MOST_LINES], {"description": f"{len(rest):,} more lines", "service": "…", **sums}]
 
 
+def _both_in_cents(groups: Mapping[tuple[K, bool], Decimal], sums: Sums) -> dict[tuple[K, bool], float]:
+    """Sums by (key, borne) in cents that add up to what is matched and to what is not."""
+    ours = _in_cents({key: usd for key, usd in groups.items() if key[1]}, sums.matched)
+    rest = _in_cents({key: usd for key, usd in groups.items() if not key[1]}, sums.unmatched)
+    return {key: (ours if key[1] else rest)[key] for key in groups}
+
+
 def _in_cents(groups: Mapping[K, Decimal], whole: Decimal) -> dict[K, float]:
     """Sums by key in cents that add up to `whole`."""
     amounts = to_cents(list(groups.values()), whole)
@@ -219,34 +227,30 @@ def _add(pairs: Iterable[tuple[K, Decimal]]) -> dict[K, Decimal]:
 
 def _by_how(lines: Sequence[Line], sums: Sums) -> pd.DataFrame:
     """Dollars by how they were matched, then what is matched to nobody by its reason; they add up."""
-
-    def key(line: Line, part: Part) -> tuple[str, str]:
-        if not part.borne:
-            return NONE, line.why
-        return (line.how if part.how == NONE else part.how), ""
-
-    pairs = [(key(line, part), part, line) for line in lines for part in line.parts]
     order = {name: n for n, name in enumerate(HOW_WORDS)}
-    amounts = _add((k, part.usd) for k, part, _ in pairs)
-    amounts = dict(sorted(amounts.items(), key=lambda item: (order[item[0][0]], item[0][1])))
-    shown = _in_cents(amounts, sums.effective)
-    rows = []
-    for (how, why), value in shown.items():
-        mine = [(part, line) for k, part, line in pairs if k == (how, why)]
-        rows.append(
-            {
-                "how": how, "meaning": why or HOW_WORDS[how], "usd": value,
-                "gpu_hours": sum(part.gpu_s or 0.0 for part, _ in mine) / 3600,
-                "lines": len({line.charge.number for _, line in mine}),
-            }
-        )  # fmt: skip
+    groups: dict[tuple[tuple[str, str], bool], list[tuple[Part, Line]]] = {}
+    for line in lines:
+        for part in line.parts:
+            how = part.how if part.how != NONE else line.how
+            key = (how, HOW_WORDS[how]) if part.borne else (NONE, line.why or NO_COST)
+            groups.setdefault((key, part.borne), []).append((part, line))
+    amounts = {key: total([part.usd for part, _ in found]) for key, found in groups.items()}
+    shown = _both_in_cents(amounts, sums)
+    rows: list[Row] = [
+        {"how": how, "meaning": meaning, "usd": shown[(how, meaning), borne],
+         "gpu_hours": sum(part.gpu_s or 0.0 for part, _ in found) / 3600,
+         "lines": len({line.charge.number for _, line in found})}
+        for ((how, meaning), borne), found in groups.items()
+    ]  # fmt: skip
+    rows.sort(key=lambda row: (order[row["how"]], row["meaning"]))
     return table(rows, ["how", "meaning", "usd", "gpu_hours", "lines"], ["usd", "gpu_hours", "lines"])
 
 
 def _by_run(lines: Sequence[Line], sums: Sums) -> pd.DataFrame:
     """Dollars by who bears them; the last row is what nobody does."""
     pairs = [(_bearer(part), part, line) for line in lines for part in line.parts]
-    shown = _in_cents(_add((key, part.usd) for key, part, _ in pairs), sums.effective)
+    both = _both_in_cents(_add(((key, part.borne), part.usd) for key, part, _ in pairs), sums)
+    shown = {key: usd for (key, _), usd in both.items()}
     hours: dict[Bearer, float] = defaultdict(float)
     numbers: dict[Bearer, set[int]] = defaultdict(set)
     days: dict[Bearer, set[date | None]] = defaultdict(set)
