@@ -72,11 +72,7 @@ def write(
     if join is None and ask:
         join = propose(con, batch, upload.source.name, choices)
     if join is not None:
-        choices = join.choices(choices)
-        if join.run is None:
-            set_free(batch, upload.source.name)
-        else:
-            name_run(batch, join.run)
+        choices = _tie(batch, upload, join, choices)
     with incoming(con, batch):
         identity = identify(con, batch, upload.source.name, choices, join)
     last_steps = _last_steps(batch)
@@ -96,16 +92,36 @@ def write(
     notes.extend(_no_clock(con, identity, receipt.warnings))
     _set_aside(con, batch, receipt.upload_id)
     _links(con, batch, runs, receipt.upload_id, met)
-    receipt = receipt.with_(
+    receipt = _told(con, receipt, identity, runs, written, notes)
+    _upload_row(con, upload, receipt)
+    con.execute(TELEMETRY_END)
+    return receipt
+
+
+def _tie(batch: Batch, upload: Upload, join: Join, choices: Choices) -> Choices:
+    """Give the batch the run of the join, or none; the choices with what the join says."""
+    if join.run is None:
+        set_free(batch, upload.source.name)
+    else:
+        name_run(batch, join.run)
+    return join.choices(choices)
+
+
+def _told(
+    con: duckdb.DuckDBPyConnection,
+    receipt: Receipt,
+    identity: Identity,
+    runs: Sequence[str],
+    written: dict[str, int],
+    notes: Sequence[str],
+) -> Receipt:
+    return receipt.with_(
         runs=tuple(runs),
         joins=tuple(identity.joins),
         rows_written={k: n for k, n in written.items() if n},
         warnings=(*receipt.warnings, *notes),
         missing_for_cost=tuple(asdict(m) for run in runs for m in missing(_reader(con), run)),
     )
-    _upload_row(con, upload, receipt)
-    con.execute(TELEMETRY_END)
-    return receipt
 
 
 TELEMETRY_END = """

@@ -18,6 +18,7 @@ from data.readers.base import Batch, Choices, SetAside, Source
 from data.sql import number
 
 MAX_INTEGER = 2**31 - 1
+NO_TIME = "The file has no time column: means are known, but nothing can be placed in time."
 MIG_ROWS = "MIG instance, not a whole GPU"
 _NUMBERED = re.compile(r"^(?:card|nvidia|gpu)?[ :_]?(\d+)$", re.IGNORECASE)
 
@@ -51,9 +52,7 @@ def build(
     if not file.has_time:
         row_facts(facts, rows.gpus, ids, measures, every)
         batch.ignored["no time column"] += sum(one.rows for one in rows.gpus)
-        batch.warnings.append(
-            "The file has no time column: means are known, but nothing can be placed in time."
-        )
+        batch.warnings.append(NO_TIME)
         return
     stamp = _utc(file, batch, choices)
     _odd_wholes(file, batch)

@@ -70,6 +70,13 @@ def _nameless(batch: Batch, place: str) -> list[str]:
     return [str(gpu) for gpu in gpus["gpu_id"] if str(gpu).startswith(f"{place}:")]
 
 
+def _clash(con: duckdb.DuckDBPyConnection, fresh: Sequence[Path]) -> str:
+    """SQL of whether a fresh sample i and a stored one s differ in a measure of the fresh files."""
+    has = {str(row[0]) for row in con.execute(f"DESCRIBE SELECT * FROM {_read(fresh)}").fetchall()}
+    kinds = types("gpu_samples")
+    return " OR ".join(differs(m, kinds[m]) for m in MEASURES if m in has) or "false"
+
+
 def _another(
     con: duckdb.DuckDBPyConnection, parts: Path, fresh: Sequence[Path], renamed: Mapping[str, str]
 ) -> bool:
@@ -79,9 +86,7 @@ def _another(
     ).fetchall()
     if not old:
         return False
-    has = {str(row[0]) for row in con.execute(f"DESCRIBE SELECT * FROM {_read(fresh)}").fetchall()}
-    kinds = types("gpu_samples")
-    clash = " OR ".join(differs(m, kinds[m]) for m in MEASURES if m in has) or "false"
+    clash = _clash(con, fresh)
     row = first(
         con,
         f"""

@@ -55,8 +55,7 @@ def add_samples(
         [whole.gpu_ids],
     ).fetchall()
     if old:
-        stored = [parts / name for _, name, _ in old]
-        placed = [_combined(con, parts, stored, files, notes)]
+        placed = [_combined(con, parts, [parts / name for _, name, _ in old], files, notes)]
         whole, rolled = _describe(con, _read(placed)), None
         _forget(con, [part for part, *_ in old], whole.gpu_ids)
     else:
