@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 
-from analysis.bill import Bill, Charge
+from analysis.bill import Bill, Charge, load_bill
 from analysis.holds import Hold, Holds, host_names, load_holds
-from analysis.moneyparams import ALL
+from analysis.kept import kept
+from analysis.moneyparams import ALL, MoneyParams
 from analysis.paying import Key, Ledger, Paid, pay, span
 from analysis.result import Notice
 from analysis.words import listing, plural
@@ -72,6 +73,13 @@ class Matched:
     over: dict[int, tuple[float, float]] = field(default_factory=dict)
     unpaid: tuple[tuple[Hold, float, float], ...] = ()
     has_jobs: bool = False
+
+
+@kept
+def matched_bill(view: View, params: MoneyParams) -> tuple[Bill, Matched]:
+    """The bill of a period and what it is matched to; with the period alone, so that answers are shared."""
+    bill = load_bill(view, params)
+    return bill, match(view, bill)
 
 
 def match(view: View, bill: Bill) -> Matched:

@@ -3,9 +3,9 @@
 from decimal import Decimal
 from typing import ClassVar
 
-from analysis.bill import Bill, load_bill
+from analysis.bill import Bill
 from analysis.common import figure, result
-from analysis.matching import Matched, match
+from analysis.matching import Matched, matched_bill
 from analysis.moneyparams import ALL, MoneyParams
 from analysis.reconciled import Sums, add_lines, read_lines, tables
 from analysis.result import Figure, Notice, Result
@@ -32,8 +32,7 @@ def compute(view: View, params: ReconciliationParams) -> Result:
     """Tables: `lines`, `unmatched`, `by_how`, `by_run`, `by_day`, `by_service`, `totals`, `other_side`,
     `foreign`. Dollars are cents that add up; `effective_usd_exact` is the amount as the file writes it.
     """
-    bill = load_bill(view, params)
-    matched = match(view, bill)
+    bill, matched = matched_bill(view, MoneyParams(period=params.period))
     lines = read_lines(bill, matched)
     sums = add_lines(lines)
     notices = [*bill.notices, *matched.notices]

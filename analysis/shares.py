@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 
-from analysis.bill import Bill, load_bill, span_of
+from analysis.bill import Bill, span_of
 from analysis.frames import Row, known, number, records, text
 from analysis.kept import kept
-from analysis.matching import Part, match
+from analysis.matching import Part, matched_bill
 from analysis.moneyparams import ALL, MoneyParams
 from analysis.prices import price_rows
 from analysis.result import Assumption, Notice
@@ -75,9 +75,8 @@ class Shares:
 @kept
 def load_shares(view: View, params: MoneyParams) -> Shares:
     """Shares of the period; the run and platform filter of `params` does not apply: a bill is whole."""
-    bill = load_bill(view, params)
+    bill, matched = matched_bill(view, MoneyParams(period=params.period))
     jobs = records(queries.jobs(view))
-    matched = match(view, bill)
     shares = [_share(part) for part in matched.parts]
     notices, assumptions = [*bill.notices, *matched.notices], list(bill.assumptions)
     ids: tuple[str, ...] = ()
