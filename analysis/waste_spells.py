@@ -47,7 +47,7 @@ def events(rows: Sequence[Row], usd: Decimal) -> pd.DataFrame:
     out = [_event(g, amount) for g, amount in zip(groups, amounts, strict=True)]
     out.sort(key=lambda r: (-(r["usd"] or 0.0), -r["gpu_hours"], r["start"], r["run"] or ""))
     frame = table(out, COLUMNS, NUMBERS)
-    return frame.astype({"warm": bool}) if len(frame) else frame
+    return frame.astype({"warm": bool, "gpus": "int64"}) if len(frame) else frame
 
 
 def _order(owner: Owner) -> tuple[str, str, int, str]:
@@ -107,4 +107,4 @@ def machines(rows: Sequence[Row]) -> pd.DataFrame:
             gpus.setdefault(row["host"], set()).add(row["gpu_id"])
     out = [{**row, "gpus": len(gpus[name])} for name, row in found.items()]
     out.sort(key=lambda r: (-r["stalled_gpu_h"], -r["idle_gpu_h"], r["host"]))
-    return table(out, MACHINES, MACHINES[1:])
+    return table(out, MACHINES, MACHINES[1:]).astype({"gpus": "int64"})

@@ -139,6 +139,9 @@ def _dressed(
             x=0, xref="paper", xanchor="left", y=place - LABEL_ABOVE, yanchor="middle", text=name,
             showarrow=False, font={"size": 12, "color": colours.text},
         )  # fmt: skip
+    ends = [float(e) for bar in fig.data for e in _ends(bar)]
+    room = 0.03 * (max(ends) - min(0.0, *ends))
+    fig.update_xaxes(range=[min(ends) - room if min(ends) < 0 else 0.0, max(ends) + room])
     fig.update_layout(barmode="overlay", showlegend=False)
     fig.update_xaxes(tickformatstops=theme.TICKS, tickprefix="$", nticks=5, zeroline=bool(zero))
     fig.update_yaxes(
@@ -150,6 +153,12 @@ def _dressed(
         fixedrange=True,
     )
     return fig
+
+
+def _ends(bar: go.Bar) -> list[float]:
+    """Both ends of each bar; one without a base begins at 0."""
+    base = [0.0] * len(bar.x) if bar.base is None else list(bar.base)
+    return [*base, *(b + x for b, x in zip(base, bar.x, strict=True))]
 
 
 def _why(result: Result) -> str:
