@@ -29,23 +29,7 @@ def explained(result: Result, mode: Mode = "light") -> go.Figure:
     if not has(frame, "how", "usd"):
         return theme.empty(result.answer, title=title, table="by_how", mode=mode)
     data = frame.reset_index(drop=True)
-    colours = theme.palette(mode)
-    fig = go.Figure()
-    for known, name in ((True, "matched"), (False, "matched to nobody")):
-        part = data[(data["how"] != "none") == known]
-        marker = {"color": colours.good} if known else theme.status_marker(colours.quiet, "projected", mode)
-        fig.add_trace(
-            go.Bar(
-                x=part["usd"],
-                y=part.index,
-                orientation="h",
-                name=name,
-                marker=marker,
-                customdata=[_told(row) for row in part.itertuples()],
-                hovertemplate="%{customdata}<extra></extra>",
-                showlegend=True,
-            )
-        )
+    fig = go.Figure(_bars(data, mode))
     theme.apply(
         fig,
         title=title,
@@ -65,6 +49,18 @@ def explained(result: Result, mode: Mode = "light") -> go.Figure:
         zeroline=False,
     )
     return fig
+
+
+def _bars(data: pd.DataFrame, mode: Mode) -> list[go.Bar]:
+    colours, out = theme.palette(mode), []
+    for known, name in ((True, "matched"), (False, "matched to nobody")):
+        part = data[(data["how"] != "none") == known]
+        marker = {"color": colours.good} if known else theme.status_marker(colours.quiet, "projected", mode)
+        bar = go.Bar(x=part["usd"], y=part.index, orientation="h", name=name, marker=marker, showlegend=True)
+        bar.customdata = [_told(row) for row in part.itertuples()]
+        bar.hovertemplate = "%{customdata}<extra></extra>"
+        out.append(bar)
+    return out
 
 
 def _name(row: object) -> str:
