@@ -11,7 +11,7 @@ from analysis.frames import Row, records, table
 from analysis.kept import kept
 from analysis.ladder import IDENTITY, LADDER, WATERFALL, identity, ladder, waterfall
 from analysis.moneyparams import MoneyParams
-from analysis.result import Result
+from analysis.result import Notice, Result
 from analysis.shares import load_shares
 from analysis.spend import Spend, compute_spend
 from analysis.waste_inside import Inside, idle_bubble, phase_weights, read_inside
@@ -95,7 +95,7 @@ def compute(view: View, params: WasteParams) -> Result:
     found = load_shares(view, params)
     listed = of_run(found, params.run)
     if not listed:
-        return nothing("waste", view, params, EMPTY)
+        return _nothing_paid(view, params) if params.run else nothing("waste", view, params, EMPTY)
     limits = limits_of(params)
     filters = Filters(runs=(params.run,) if params.run else ())
     spend = compute_spend(view, params.model_copy(update={"runs": filters.runs, "platforms": ()}))
@@ -114,6 +114,13 @@ def compute(view: View, params: WasteParams) -> Result:
         notices=[n for n in said if not (params.run and n.code == "bill_is_whole")],
         prices=pd.DataFrame({"price_id": list(found.price_ids)}),
     )  # fmt: skip
+
+
+def _nothing_paid(view: View, params: WasteParams) -> Result:
+    """The answer for a run that no charge and no priced allocation of the period names."""
+    words = f"Nothing paid in this period names {params.run}: load its bill, or fill in its pools and prices."
+    bare = {name: pd.DataFrame(columns=columns) for name, columns in EMPTY.items()}
+    return result("waste", view, params, words, tables=bare, notices=[Notice("no_match", words, params.run)])
 
 
 def _tables(

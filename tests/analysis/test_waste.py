@@ -187,6 +187,11 @@ def test_more_samples_than_allocation_count_as_unknown(home: Home) -> None:
     assert parts_of(result)["unknown"] == sum(parts_of(result).values())
 
 
+def test_a_run_that_nothing_was_paid_for_is_named(home: Home) -> None:
+    result = run("waste", home.view(), {"run": "nowhere"})
+    assert "nowhere" in result.answer and result.tables["identity"].empty
+
+
 def share(**more: Any) -> Share:
     base = {"charge": 1, "day": None, "kind": "gpu", "platform": "h100-sxm", "run": None, "attempt": None}
     base |= {"pool": None, "role": None, "job": None, "campaign": None, "team": None, "how": "none"}
