@@ -8,17 +8,17 @@ import pandas as pd
 from analysis import waste
 from analysis.common import figure, nothing, result
 from analysis.frames import records
-from analysis.reconciliation import percent_words, usd
+from analysis.reconciled import Sums
+from analysis.reconciliation import EXACT, open_words, percent_words, sums_of, usd
 from analysis.result import Figure, Result
-from analysis.shares import BILL, Share, Shares, load_shares
+from analysis.shares import Shares, load_shares
 from analysis.waste import WasteParams
 from analysis.waste_words import period_words
 from analysis.words import percent
 from data.queries.months import months
 from data.view import View
-from models.cents import cents, total
+from models.cents import cents
 
-EXACT = "usd_exact"
 MATCHED, UNUSED, NOT_HELD, OPEN = "matched", "unused", "not_held", "open"
 PARTS = ["part", "label", "usd", "frac"]
 LABELS = {
@@ -41,10 +41,10 @@ def compute(view: View, params: MonthParams) -> Result:
     if not found.shares:
         return nothing("month", view, params, {"parts": PARTS})
     inside = waste.compute(view, WasteParams(**{**params.model_dump(), "run": ""}))
-    parts = _parts(found)
+    sums = sums_of(view, params, found)
     return result(
-        "month", view, params, _answer(found, parts, inside), headline=_figures(found, parts, inside),
-        tables={"parts": _table(parts)}, assumptions=found.assumptions,
+        "month", view, params, _answer(found, sums, inside), headline=_figures(found, sums, inside),
+        tables={"parts": _table(found, sums)}, assumptions=found.assumptions,
         notices=found.notices, prices=pd.DataFrame({"price_id": list(found.price_ids)}, dtype=object),
     )  # fmt: skip
 
@@ -54,25 +54,10 @@ def periods(view: View) -> list[tuple[str, bool]]:
     return [(str(row["month"]), bool(row["has_bill"])) for row in records(months(view))]
 
 
-def part_of(share: Share, has_scheduler: bool) -> str:
-    """Which part of the bill a share belongs to."""
-    if share.kind == "unused":
-        return UNUSED
-    if share.how != "none":
-        return MATCHED
-    return NOT_HELD if share.kind == "gpu" and has_scheduler else OPEN
-
-
-def _parts(found: Shares) -> dict[str, Decimal]:
-    """Cents of each part; the last takes the rounding so that all add up to the rounded total."""
-    sums = {
-        name: cents(total([s.usd for s in found.shares if part_of(s, found.has_scheduler) == name]))
-        for name in (MATCHED, UNUSED, NOT_HELD)
-    }
-    return sums | {OPEN: cents(found.usd) - sum(sums.values(), Decimal(0))}
-
-
-def _table(parts: dict[str, Decimal]) -> pd.DataFrame:
+def _table(found: Shares, sums: Sums | None) -> pd.DataFrame:
+    parts = {MATCHED: cents(found.usd)}
+    if sums is not None:
+        parts = {MATCHED: sums.matched, UNUSED: sums.unused, NOT_HELD: sums.unheld, OPEN: sums.open}
     whole = float(sum(parts.values(), Decimal(0)))
     rows = [
         {
@@ -86,52 +71,53 @@ def _table(parts: dict[str, Decimal]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=PARTS)
 
 
-def _explained(parts: dict[str, Decimal]) -> tuple[Decimal, Decimal | None]:
-    whole = sum(parts.values(), Decimal(0))
-    explained = whole - parts[OPEN]
-    return explained, explained / whole if whole > 0 else None
-
-
 def _productive(inside: Result) -> tuple[float, float, float] | None:
     rows = {row["bar"]: row for row in records(inside.tables["waterfall"])}
     row = rows.get("productive")
     return None if row is None else (row["usd"], row["usd_low"], row["usd_high"])
 
 
-def _answer(found: Shares, parts: dict[str, Decimal], inside: Result) -> str:
+def _answer(found: Shares, sums: Sums | None, inside: Result) -> str:
     when = period_words(found.period)[3:]
     whole = cents(found.usd)
-    explained, share = _explained(parts)
-    if found.basis != BILL:
-        head = (
-            f"{when}: no invoice of GPUs is loaded; the runs come to {usd(whole)} at the prices of the book"
-        )
-    else:
-        billed = found.invoice_usd
-        head = f"{when}: {usd(billed if billed is not None else whole)} billed, {usd(explained)} explained"
-        head += f" ({percent_words(share)})" if share is not None else ""
+    text = f"{when}: {_paid(found, sums)}"
     work = _productive(inside)
-    if work is None or not whole > 0:
-        return f"{head}."
-    value, low, high = (part / float(whole) for part in work)
-    text = f"{head}; {percent(value)} of the month's cost was productive work"
-    if high - low > 0.005:
-        text += f" ({percent(low)} to {percent(high)})"
-    return f"{text}. {usd(parts[OPEN])} is not explained." if found.basis == BILL else f"{text}."
+    if work is not None and whole > 0:
+        value, low, high = (part / float(whole) for part in work)
+        text += f"; {percent(value)} of it was productive work"
+        if high - low > 0.005:
+            text += f" ({percent(low)} to {percent(high)})"
+    if sums is None or sums.explained is None:
+        return f"{text}."
+    rest = open_words(sums)
+    counted = ", credits among them" if sums.negative_open else ""
+    return f"{text}. {rest[:1].upper()}{rest[1:]}{counted}."
 
 
-def _figures(found: Shares, parts: dict[str, Decimal], inside: Result) -> list[Figure]:
-    _, share = _explained(parts)
+def _paid(found: Shares, sums: Sums | None) -> str:
+    if sums is None:
+        return f"no invoice of GPUs is loaded; the runs come to {usd(found.usd)} at the prices of the book"
+    billed = usd(sums.effective if found.invoice_usd is None else found.invoice_usd)
+    if sums.explained is None:
+        return f"{billed} billed"
+    share = percent_words(sums.explained)
+    if sums.negative_open:
+        return f"{billed} billed, {share} explained"
+    return f"{billed} billed, {usd(sums.effective - sums.open)} explained ({share})"
+
+
+def _figures(found: Shares, sums: Sums | None, inside: Result) -> list[Figure]:
     whole = float(cents(found.usd))
     work = _productive(inside) if whole > 0 else None
     billed = None if found.invoice_usd is None else float(cents(found.invoice_usd))
     ends = {"low": work[1] / whole, "high": work[2] / whole, "interval": "bounds"} if work else {}
     lacks = "no bill of this month is loaded"
-    bill = found.basis == BILL
+    share = None if sums is None or sums.explained is None else float(sums.explained)
+    rest = None if sums is None else float(sums.open)
     return [
         figure("bill_billed", billed, unit=EXACT, missing=lacks),
         figure("bill_effective", whole, unit=EXACT, missing=lacks),
-        figure("month_explained", float(share) if share is not None and bill else None, missing=lacks),
-        figure("month_unexplained", float(parts[OPEN]) if bill else None, unit=EXACT, missing=lacks),
+        figure("bill_explained", share, missing=lacks),
+        figure("bill_open", rest, unit=EXACT, missing=lacks, n=None if sums is None else sums.open_lines),
         figure("month_productive", work[0] / whole if work else None, **ends, missing="nothing was paid"),
     ]

@@ -73,9 +73,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Sums:
-    """Totals in cents; `unused` and `unheld` are parts of `unmatched`.
+    """Totals in cents: effective = matched + unused + unheld + open; all but `matched` is `unmatched`.
 
-    `explained` is exact: 1 less the unmatched amounts, credits counted as amounts.
+    `unheld` is GPU time that nobody held, known from a scheduler; without one it stays in `open`. `explained`
+    is exact: 1 less the open amounts, credits counted as amounts.
     """
 
     effective: Decimal
@@ -86,6 +87,11 @@ class Sums:
     negative_open: bool
     unused: Decimal
     unheld: Decimal
+
+    @property
+    def open(self) -> Decimal:
+        """What nothing explains, in cents."""
+        return self.unmatched - self.unused - self.unheld
 
 
 def read_lines(bill: Bill, matched: Matched) -> list[Line]:
@@ -119,8 +125,15 @@ def _status(charge: Charge, borne: Decimal, rest: Decimal, parts: tuple[Part, ..
     return "matched" if not rest else "partly" if borne else "unmatched"
 
 
-def add_lines(lines: Sequence[Line]) -> Sums:
-    open_lines = [line for line in lines if line.unmatched]
+def add_lines(lines: Sequence[Line], has_scheduler: bool) -> Sums:
+    """Totals; `has_scheduler` says that time which no run or job held is known to be idle."""
+    idle = [line for line in lines if has_scheduler and not line.charge.unused and line.why in UNHELD]
+    known = {line.charge.number for line in idle}
+    open_lines = [
+        line
+        for line in lines
+        if line.unmatched and not line.charge.unused and line.charge.number not in known
+    ]
     exact = total([line.matched for line in lines] + [line.unmatched for line in lines])
     effective, matched = cents(exact), cents(total([line.matched for line in lines]))
     gross = total([abs(line.unmatched) for line in open_lines])
@@ -128,7 +141,7 @@ def add_lines(lines: Sequence[Line]) -> Sums:
         effective, matched, effective - matched, max(Decimal(0), 1 - gross / exact) if exact > 0 else None,
         len(open_lines), any(line.unmatched < 0 for line in open_lines),
         cents(total([line.unmatched for line in lines if line.charge.unused])),
-        cents(total([line.unmatched for line in lines if line.why in UNHELD])),
+        cents(total([line.unmatched for line in idle])),
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from analysis.matching import Matched, matched_bill
 from analysis.moneyparams import ALL, MoneyParams
 from analysis.reconciled import Sums, add_lines, read_lines, tables
 from analysis.result import Figure, Notice, Result
+from analysis.shares import BILL, Shares, load_shares
 from analysis.spend import synthetic_notice
 from analysis.words import plural
 from data.queries import bills as queries
@@ -20,6 +21,9 @@ MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
     "November", "December",
 )  # fmt: skip
+
+
+EXACT = "usd_exact"
 
 
 class ReconciliationParams(MoneyParams):
@@ -34,7 +38,7 @@ def compute(view: View, params: ReconciliationParams) -> Result:
     """
     bill, matched = matched_bill(view, MoneyParams(period=params.period))
     lines = read_lines(bill, matched)
-    sums = add_lines(lines)
+    sums = add_lines(lines, load_shares(view, params).has_scheduler)
     notices = [*bill.notices, *matched.notices]
     if params.runs or params.platforms:
         words = "A bill is shown whole: the chosen runs and platforms do not narrow it."
@@ -48,6 +52,14 @@ def compute(view: View, params: ReconciliationParams) -> Result:
         headline=_figures(bill, matched, sums) if bill.charges else (),
         tables=tables(bill, matched, lines, sums), assumptions=bill.assumptions, notices=notices,
     )  # fmt: skip
+
+
+def sums_of(view: View, params: MoneyParams, found: Shares) -> Sums | None:
+    """Totals of the bill that `found` stands on; None when no GPU charge is in the period."""
+    if found.basis != BILL:
+        return None
+    bill, matched = matched_bill(view, MoneyParams(period=params.period))
+    return add_lines(read_lines(bill, matched), found.has_scheduler)
 
 
 def period_words(bill: Bill) -> str:
@@ -80,27 +92,23 @@ def _answer(bill: Bill, sums: Sums) -> str:
     when = (
         f"the {period_words(bill)} invoice" if bill.period != ALL else f"all invoices, {period_words(bill)}"
     )
-    lines = f"{sums.open_lines:,} {plural('line', sums.open_lines)}"
+    explained = sums.effective - sums.open
     if sums.explained is None:
         head = (
             f"{when[:1].upper()}{when[1:]} comes to {usd(sums.effective)}, so no share of it is explained: "
-            f"{usd(sums.matched)} is matched, {usd(sums.unmatched)} is not, in {lines}."
+            f"{usd(explained)} is, {open_words(sums)}."
         )
     elif sums.negative_open:
-        head = (
-            f"Explains {percent_words(sums.explained)} of {when}: {usd(sums.matched)} is matched against "
-            f"{usd(sums.effective)}; {usd(sums.unmatched)} net is not, in {lines}. Credits and corrections "
-            "among them count as amounts."
-        )
+        head = f"Explains {percent_words(sums.explained)} of {when} of {usd(sums.effective)}: "
+        head += f"{open_words(sums)}. Credits and corrections among them count as amounts."
     else:
-        rest = f"{usd(sums.unmatched)} is not matched, in {lines}" if sums.open_lines else "no line is left"
-        share = f"{usd(sums.matched)} of {usd(sums.effective)}"
-        head = f"Explains {percent_words(sums.explained)} of {when}: {share}; {rest}."
+        share = f"{usd(explained)} of {usd(sums.effective)}"
+        head = f"Explains {percent_words(sums.explained)} of {when}: {share}; {open_words(sums)}."
     more = [head]
-    known = [f"{usd(sums.unused)} commitments that nobody used"] if sums.unused else []
-    known += [f"{usd(sums.unheld)} GPU time that no run or job held"] if sums.unheld else []
-    if known:
-        more.append(f"In it: {' and '.join(known)}.")
+    idle = [f"{usd(sums.unused)} commitments that nobody used"] if sums.unused else []
+    idle += [f"{usd(sums.unheld)} GPU time that no run or job held"] if sums.unheld else []
+    if idle:
+        more.append(f"Explained as paid and idle: {' and '.join(idle)}.")
     if bill.invoice_usd is None:
         more.append("No line states a billed cost.")
     elif cents(bill.invoice_usd) != sums.effective:
@@ -110,6 +118,15 @@ def _answer(bill: Bill, sums: Sums) -> str:
             f"These are effective (amortised) costs; the invoice asks for {usd(bill.invoice_usd)}, {than}."
         )
     return " ".join(more)
+
+
+def open_words(sums: Sums) -> str:
+    """What nothing explains: '$1.00 is not explained, in 2 lines', or that no line is left."""
+    if not sums.open_lines:
+        return "no line is left"
+    net = " net" if sums.negative_open else ""
+    lines = f"{sums.open_lines:,} {plural('line', sums.open_lines)}"
+    return f"{usd(sums.open)}{net} is not explained, in {lines}"
 
 
 def _no_bill(view: View, bill: Bill) -> Notice:
@@ -128,11 +145,12 @@ def _figures(bill: Bill, matched: Matched, sums: Sums) -> list[Figure]:
     billed = None if bill.invoice_usd is None else float(cents(bill.invoice_usd))
     return [
         figure("bill_explained", frac, n=len(bill.charges), missing=missing),
-        figure("bill_effective", float(sums.effective), n=len(bill.charges)),
-        figure("bill_billed", billed, missing="no line states a billed cost"),
-        figure("bill_matched", float(sums.matched)),
-        figure("bill_unmatched", float(sums.unmatched), n=sums.open_lines),
-        figure("bill_unused", float(sums.unused)),
+        figure("bill_effective", float(sums.effective), unit=EXACT, n=len(bill.charges)),
+        figure("bill_billed", billed, unit=EXACT, missing="no line states a billed cost"),
+        figure("bill_matched", float(sums.matched), unit=EXACT),
+        figure("bill_unused", float(sums.unused), unit=EXACT),
+        figure("bill_unheld", float(sums.unheld), unit=EXACT),
+        figure("bill_open", float(sums.open), unit=EXACT, n=sums.open_lines),
         figure("bill_over_matched", float(len(matched.over)), n=len(bill.charges)),
         figure("held_not_billed", held),
     ]

@@ -6,7 +6,8 @@ METRICS = (
     Formula(
         "bill_explained",
         "Explained share of the invoice",
-        "1 - sum of absolute effective cost of what is matched to nobody / effective cost of the period",
+        "1 - sum of absolute effective cost of open lines / effective cost of the period; open: neither "
+        "matched nor unused nor, by a scheduler, held by nobody",
         "frac",
         "bill",
         "exact",
@@ -38,9 +39,9 @@ METRICS = (
         "exact, to the cent",
     ),
     Formula(
-        "bill_unmatched",
-        "Not matched",
-        "effective cost - matched",
+        "bill_open",
+        "Not explained",
+        "effective cost - matched - unused commitments - GPU time that nobody held",
         "usd",
         "bill",
         "exact, to the cent",
@@ -49,6 +50,14 @@ METRICS = (
         "bill_unused",
         "Unused commitments",
         "sum of effective cost of unmatched lines with status Unused (commitment or capacity reservation)",
+        "usd",
+        "bill",
+        "exact, to the cent",
+    ),
+    Formula(
+        "bill_unheld",
+        "Held by nobody",
+        "sum of effective cost of GPU time that no run or job held, when a scheduler file covers the period",
         "usd",
         "bill",
         "exact, to the cent",

@@ -69,7 +69,11 @@ def test_what_is_explained_and_what_is_not_is_the_whole_bill(answers: dict[str, 
     assert parts["open"] == month.STORAGE + month.CREDIT + month.TAX
     assert parts["unused"] == month.UNUSED_USD
     assert parts["not_held"] == truth["not_allocated"] - month.UNUSED_USD
-    assert f"{parts['open']:,.2f} is not explained" in answers["month"].answer
+    assert f"${parts['open']:,.2f} net is not explained, in 3 lines" in answers["month"].answer
+    amounts = month.STORAGE - month.CREDIT + month.TAX
+    assert answers["month"].figure("bill_explained").value == pytest.approx(
+        float(1 - amounts / truth["total"])
+    )
 
 
 def test_campaigns_bear_the_same_bill(answers: dict[str, Result]) -> None:

@@ -81,16 +81,15 @@ def test_a_month_beside_its_invoice(empty_home: Home, tmp_path: Path) -> None:
     assert result.figure("bill_effective").value == float(TRUTH["total"])
     assert result.figure("bill_matched").value == float(MATCHED)
     assert result.figure("bill_unused").value == float(money_month.UNUSED_USD)
-    explained = 1 - (OPEN - 2 * money_month.CREDIT) / TRUTH["total"]
-    assert result.figure("bill_explained").value == pytest.approx(float(explained), abs=1e-15)
     idle = TRUTH["not_allocated"] - money_month.UNUSED_USD
-    days = money_month.DAYS
-    held = 11 + 15 + 1
-    lines = 2 * days - held + 1 + money_month.UNUSED_DAYS + 3
+    assert result.figure("bill_unheld").value == float(idle)
+    rest = money_month.STORAGE + money_month.CREDIT + money_month.TAX
+    explained = 1 - (rest - 2 * money_month.CREDIT) / TRUTH["total"]
+    assert result.figure("bill_explained").value == pytest.approx(float(explained), abs=1e-15)
     assert result.answer == (
-        f"Explains {percent_words(explained)} of the March 2026 invoice: {usd(MATCHED)} is matched against "
-        f"{usd(TRUTH['total'])}; {usd(OPEN)} net is not, in {lines} lines. Credits and corrections among "
-        f"them count as amounts. In it: {usd(money_month.UNUSED_USD)} commitments that nobody used and "
+        f"Explains {percent_words(explained)} of the March 2026 invoice of {usd(TRUTH['total'])}: "
+        f"{usd(rest)} net is not explained, in 3 lines. Credits and corrections among them count as amounts. "
+        f"Explained as paid and idle: {usd(money_month.UNUSED_USD)} commitments that nobody used and "
         f"{usd(idle)} GPU time that no run or job held."
     )
     assert column(result, "unmatched", "unmatched_usd") == OPEN
