@@ -45,7 +45,8 @@ def compute(view: View, params: MonthParams) -> Result:
     return result(
         "month", view, params, _answer(found, sums, inside), headline=_figures(found, sums, inside),
         tables={"parts": _table(found, sums)}, assumptions=found.assumptions,
-        notices=found.notices, prices=pd.DataFrame({"price_id": list(found.price_ids)}, dtype=object),
+        notices=[*found.notices, *(n for n in inside.warnings if n.code == "synthetic")],
+        prices=pd.DataFrame({"price_id": list(found.price_ids)}, dtype=object),
     )  # fmt: skip
 
 
