@@ -1,4 +1,4 @@
-"""A platform as the phase models see it. What was not published is None or NaN and stays so: never a guess."""
+"""A platform as the phase models see it. What was not published is None or NaN and stays so: no guesses."""
 
 import math
 from collections.abc import Mapping, Sequence

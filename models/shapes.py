@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -61,6 +62,12 @@ def precision_class(precision: str) -> str:
     if found is None:
         raise ValueError(f"unknown precision: {precision!r}; known are {', '.join(PRECISION_CLASS)}")
     return found
+
+
+def where(known: Any, then: Num, otherwise: Num) -> Num:
+    """`then` where the condition holds, else `otherwise`; a NaN that is not chosen does not spread."""
+    chosen: Num = np.where(known, then, otherwise)[()]
+    return chosen
 
 
 @dataclass(frozen=True)
