@@ -13,6 +13,8 @@ from typing import ClassVar
 
 import pandas as pd
 
+from analysis.campaignruns import BEHIND, behind
+from analysis.campaignruns import NUMBERS as BEHIND_NUMBERS
 from analysis.campaignwords import answer, figures, notices
 from analysis.common import result
 from analysis.frames import NAN, Row, known, number, records, table, text
@@ -52,6 +54,7 @@ TOP = 10
 EMPTY = {
     "campaigns": CAMPAIGNS, "weeks": WEEKS, "teams": TEAMS, "lines": LEDGER_LINES, "lost": LOST,
     "lost_by": BY, "top": LOST, "unallocated": UNALLOCATED, "sharing": MOVED,
+    "behind": BEHIND,
 }  # fmt: skip
 Bearer = tuple[str, str]
 Cells = dict[tuple[Bearer, str, str], Decimal]
@@ -67,7 +70,8 @@ class CampaignsParams(MoneyParams):
 
 def compute(view: View, params: CampaignsParams) -> Result:
     """Tables: `campaigns`, `weeks`, `teams`, `lines`, `unallocated`, `sharing` (what rules moved), `lost`
-    (by run, attempt and kind), `lost_by` (dimension cause, kind, team, campaign, week), `top`.
+    (by run, attempt and kind), `lost_by` (dimension cause, kind, team, campaign, week), `top`, `behind`
+    (runs and attempts of each campaign and week).
     """
     shares = load_shares(view, params)
     about = {row["campaign"]: row for row in records(queries.campaigns(view))}
@@ -94,6 +98,7 @@ def compute(view: View, params: CampaignsParams) -> Result:
             "teams": table(_teams(sums), TEAMS, ["usd", "share_frac"]),
             "lines": table(_lines(sharing, sums), LEDGER_LINES, LEDGER_LINES[2:]),
             "unallocated": table(unallocated, UNALLOCATED, UNALLOCATED[3:]),
+            "behind": table(behind(sharing.lines, cells, attempts.rows), BEHIND, BEHIND_NUMBERS),
             "sharing": table(_moved(sharing), MOVED, ["usd", "share_frac"]),
             "lost": _lost_table(lost),
             "lost_by": table(_in_cents(by_dimension(found), ("usd", "usd_low")), BY, BY_NUMBERS),

@@ -125,15 +125,20 @@ def _status(charge: Charge, borne: Decimal, rest: Decimal, parts: tuple[Part, ..
     return "matched" if not rest else "partly" if borne else "unmatched"
 
 
+def _is_idle(line: Line, has_scheduler: bool) -> bool:
+    """Whether nobody held what is left of it, known from a scheduler."""
+    return has_scheduler and not line.charge.unused and line.why in UNHELD
+
+
+def is_open(line: Line, has_scheduler: bool) -> bool:
+    """Whether something of it is not explained."""
+    return bool(line.unmatched) and not line.charge.unused and not _is_idle(line, has_scheduler)
+
+
 def add_lines(lines: Sequence[Line], has_scheduler: bool) -> Sums:
     """Totals; `has_scheduler` says that time which no run or job held is known to be idle."""
-    idle = [line for line in lines if has_scheduler and not line.charge.unused and line.why in UNHELD]
-    known = {line.charge.number for line in idle}
-    open_lines = [
-        line
-        for line in lines
-        if line.unmatched and not line.charge.unused and line.charge.number not in known
-    ]
+    idle = [line for line in lines if _is_idle(line, has_scheduler)]
+    open_lines = [line for line in lines if is_open(line, has_scheduler)]
     exact = total([line.matched for line in lines] + [line.unmatched for line in lines])
     effective, matched = cents(exact), cents(total([line.matched for line in lines]))
     gross = total([abs(line.unmatched) for line in open_lines])
@@ -173,7 +178,7 @@ def _rows(lines: Sequence[Line], sums: Sums) -> list[Row]:
         charge = line.charge
         out.append(
             {
-                **_place(charge), "description": charge.description, "kind": charge.kind,
+                **place_of(charge), "description": charge.description, "kind": charge.kind,
                 "effective_usd": float(ours + rest), "billed_usd": None if said is None else float(own),
                 "matched_usd": float(ours), "unmatched_usd": float(rest), "how": line.how,
                 "runs": _bearers(line.parts), "status": line.status, "why": line.why,
@@ -185,7 +190,8 @@ def _rows(lines: Sequence[Line], sums: Sums) -> list[Row]:
     return out
 
 
-def _place(charge: Charge) -> Row:
+def place_of(charge: Charge) -> Row:
+    """The columns that say which line it is."""
     last = charge.end or charge.start
     if charge.end is not None and charge.start is not None:
         last = max(charge.start, charge.end - _MOMENT)
@@ -371,5 +377,7 @@ def _other_side(matched: Matched) -> pd.DataFrame:
 
 def _foreign(charges: Sequence[Charge]) -> pd.DataFrame:
     """Lines that have no rate into dollars, in their own currency and outside every sum."""
-    rows = [{**_place(c), "kind": c.kind, "currency": c.currency, "own_cost": float(c.own)} for c in charges]
+    rows = [
+        {**place_of(c), "kind": c.kind, "currency": c.currency, "own_cost": float(c.own)} for c in charges
+    ]
     return table(rows, FOREIGN, ["own_cost"])

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from analysis.bill import Bill
 from analysis.common import figure, result
+from analysis.linebearers import bearers, open_lines
 from analysis.matching import Matched, matched_bill
 from analysis.moneyparams import ALL, MoneyParams
 from analysis.reconciled import Sums, add_lines, read_lines, tables
@@ -33,12 +34,16 @@ class ReconciliationParams(MoneyParams):
 
 
 def compute(view: View, params: ReconciliationParams) -> Result:
-    """Tables: `lines`, `unmatched`, `by_how`, `by_run`, `by_day`, `by_service`, `totals`, `other_side`,
-    `foreign`. Dollars are cents that add up; `effective_usd_exact` is the amount as the file writes it.
+    """Tables: `lines`, `bearers` (who bears each of them), `open` (not explained), `unmatched` (borne by
+    nobody), `by_how`, `by_run`, `by_day`, `by_service`, `totals`, `other_side`, `foreign`. Dollars are cents
+    that add up; `effective_usd_exact` is the amount as the file writes it.
     """
     bill, matched = matched_bill(view, MoneyParams(period=params.period))
     lines = read_lines(bill, matched)
-    sums = add_lines(lines, load_shares(view, params).has_scheduler)
+    has_scheduler = load_shares(view, params).has_scheduler
+    sums = add_lines(lines, has_scheduler)
+    found = tables(bill, matched, lines, sums)
+    found |= {"open": open_lines(lines, sums, has_scheduler), "bearers": bearers(lines, found["lines"])}
     notices = [*bill.notices, *matched.notices]
     if params.runs or params.platforms:
         words = "A bill is shown whole: the chosen runs and platforms do not narrow it."
@@ -50,7 +55,7 @@ def compute(view: View, params: ReconciliationParams) -> Result:
     return result(
         "reconciliation", view, params, _answer(bill, sums) if bill.charges else notices[-1].text,
         headline=_figures(bill, matched, sums) if bill.charges else (),
-        tables=tables(bill, matched, lines, sums), assumptions=bill.assumptions, notices=notices,
+        tables=found, assumptions=bill.assumptions, notices=notices,
     )  # fmt: skip
 
 

@@ -1,0 +1,67 @@
+"""Lines of a bill opened up: who bears each of them, and the ones that nothing explains."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+import pandas as pd
+
+from analysis.frames import Row, table
+from analysis.matching import Part
+from analysis.reconciled import UNMATCHED, Line, Sums, is_open, place_of
+from models.cents import cents, total
+from models.waste import to_cents
+
+NUMBERS = ["gpu_hours", "usd"]
+BEARERS = ["line", "run", "attempt", "job", "campaign", "team", "how", *NUMBERS]
+
+
+def open_lines(lines: Sequence[Line], sums: Sums, has_scheduler: bool) -> pd.DataFrame:
+    """Lines that nothing explains, the largest amount first; `unmatched_usd` adds up to `sums.open`."""
+    found = [line for line in lines if is_open(line, has_scheduler)]
+    exact = [line.unmatched for line in found]
+    amounts = to_cents(exact, cents(total(exact)))
+    rows: list[Row] = [
+        {**place_of(line.charge), "kind": line.charge.kind, "unmatched_usd": usd, "why": line.why}
+        for line, usd in zip(found, amounts, strict=True)
+    ]
+    rows.sort(key=lambda row: (-abs(row["unmatched_usd"]), row["line"]))
+    if rows:
+        rows[0]["unmatched_usd"] += sums.open - total(amounts)
+    return table(rows, UNMATCHED, ["unmatched_usd"])
+
+
+def bearers(lines: Sequence[Line], shown: pd.DataFrame) -> pd.DataFrame:
+    """Who bears each line of table `lines` (`shown`), nobody included; parts of a line add up to it."""
+    amounts = {
+        int(row.line): (row.matched_usd, row.unmatched_usd)
+        for row in shown.dropna(subset=["line"]).itertuples()
+    }
+    rows: list[Row] = []
+    for line in lines:
+        number = line.charge.number
+        if number in amounts:
+            for borne, whole in zip((True, False), amounts[number], strict=True):
+                mine = [part for part in line.parts if part.borne is borne]
+                rows += _split(number, mine, Decimal(f"{whole:.2f}"))
+    rows.sort(key=lambda row: (row["line"], -abs(row["usd"])))
+    return table(rows, BEARERS, NUMBERS)
+
+
+def _split(number: int, parts: Sequence[Part], whole: Decimal) -> list[Row]:
+    groups: dict[tuple[object, ...], list[Part]] = {}
+    for part in parts:
+        job = None if part.run else part.job
+        key = part.run, part.attempt, job, part.campaign, part.team, part.how
+        groups.setdefault(key, []).append(part)
+    amounts = (
+        to_cents([total([part.usd for part in mine]) for mine in groups.values()], whole) if groups else []
+    )
+    return [
+        {"line": number, **dict(zip(BEARERS[1:7], key, strict=True)), "usd": usd, "gpu_hours": _hours(mine)}
+        for (key, mine), usd in zip(groups.items(), amounts, strict=True)
+        if usd or _hours(mine)
+    ]  # fmt: skip
+
+
+def _hours(parts: Sequence[Part]) -> float:
+    return sum(part.gpu_s or 0.0 for part in parts) / 3600
