@@ -1,5 +1,7 @@
 """Which run a scheduler job was, where no file and no person says so: by the names of jobs and runs."""
 
+from collections.abc import Sequence
+
 import duckdb
 import pandas as pd
 
@@ -9,6 +11,14 @@ FILE = "file"
 BY_NAME, BY_COMMENT, BY_OUTPUT = "name", "comment", "output file"
 _SLACK_H = 24
 """sacct writes local time: clocks that are a day or less apart may be the same time in another zone."""
+
+_SHOWN = 5
+
+_TIED = """
+SELECT upload_id = $upload AS own, run, run_by, count(*) AS jobs FROM scheduler_jobs
+ WHERE upload_id = $upload OR list_contains($runs::VARCHAR[], run)
+ GROUP BY own, run, run_by ORDER BY jobs DESC, run, run_by
+"""
 
 _MATCH = f"""
 WITH open AS (
@@ -65,6 +75,34 @@ def name_jobs(con: duckdb.DuckDBPyConnection) -> None:
         return
     told = {"by_name": BY_NAME, "by_comment": BY_COMMENT, "by_output": BY_OUTPUT}
     con.execute(_MATCH, {**told, "generic": sorted(GENERIC)})
+
+
+def tied(con: duckdb.DuckDBPyConnection, upload_id: str, runs: Sequence[str]) -> list[str]:
+    """How many jobs of this upload, and jobs of others that belong to its runs, are tied to which runs."""
+    found = con.execute(_TIED, {"upload": upload_id, "runs": list(runs)}).fetchall()
+    said = []
+    for mine in (True, False):
+        here = [(run, how, jobs) for own, run, how, jobs in found if own is mine]
+        known = [(run, how, jobs) for run, how, jobs in here if run is not None]
+        total, sure = (sum(jobs for *_, jobs in rows) for rows in (here, known))
+        named = _some([f"{run} ({jobs} by {how})" for run, how, jobs in known])
+        if known and mine:
+            said.append(
+                f"Scheduler jobs of this file, new or changed: {sure} of {total} tied to runs, {named}."
+            )
+        elif known:
+            said.append(f"Scheduler jobs loaded before and tied to runs of this file: {sure}, {named}.")
+        elif total:
+            said.append(f"None of the {total} scheduler jobs in this file is tied to a run: {_UNTIED}.")
+    return said
+
+
+_UNTIED = "no run has their name, comment or log file at that time"
+
+
+def _some(named: Sequence[str]) -> str:
+    rest = len(named) - _SHOWN
+    return ", ".join(named[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def said_by_file(jobs: pd.DataFrame) -> pd.DataFrame:

@@ -1,6 +1,5 @@
 """A batch into the database: names, rows, provenance, derived tables, receipt, in one transaction."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -18,7 +17,9 @@ from data.gpu.machine import keep_apart
 from data.gpu.platform import name_platforms
 from data.gpu.store import add_samples
 from data.identity import Identity, apply, identify
+from data.job_runs import tied
 from data.join import Join, name_run, propose, set_free
+from data.load_records import ROW_TABLES, add_links, add_proposals, add_set_aside, add_upload
 from data.merge import Policy, merge
 from data.money.cost_tags import book_by_tags
 from data.readers.base import Batch, Choices, Progress, no_progress
@@ -26,22 +27,9 @@ from data.receipt import Receipt, describe
 from data.run_details import apply_choices, missing
 from data.sql import first
 from data.sql import number as sql_number
-from data.tables import columns, keys
-from data.upload import Upload, choices_dict
+from data.tables import columns
+from data.upload import Upload
 
-ROW_TABLES = (
-    "metric_raw",
-    "steps",
-    "length_hist",
-    "step_phases",
-    "checkpoints",
-    "evals",
-    "eval_tasks",
-    "gpus",
-    "env_events",
-    "scheduler_jobs",
-    "costs",
-)
 DERIVED = ("campaigns", "runs", "attempts", "allocations")
 LAST_WINS = frozenset({"gpus", "scheduler_jobs"})
 """A later export of these knows more: a job ends, a GPU moves to another run."""
@@ -65,7 +53,7 @@ def write(
     batch.reconcile()
     _known_tables(batch)
     receipt = describe(upload.source, upload.sniff, batch, choices)
-    seq = _next_seq(con)
+    stamp = {"upload_id": receipt.upload_id, "seq": _next_seq(con)}
     _fill_source(batch)
     notes: list[str] = []
     met = keep_apart(con, parts, batch, upload.source.name, choices, notes)
@@ -78,7 +66,6 @@ def write(
     last_steps = _last_steps(batch)
     apply(con, batch, identity, choices, join)
     name_checkpoints(con, batch)
-    stamp = {"upload_id": receipt.upload_id, "seq": seq}
     runs = _runs(identity, choices)
     newest = _knows_most(con, identity, last_steps)
     notes += [*identity.notes, *name_platforms(batch, load_catalogue()), *book_by_tags(con, batch)]
@@ -86,14 +73,30 @@ def write(
     written |= _rows(con, batch, receipt.upload_id, newest, identity.explicit, notes, progress)
     written |= add_samples(con, parts, batch.gpu_parts, receipt.upload_id, notes, progress, batch.gpu_rollup)
     apply_choices(con, runs, choices)
-    _proposals(con, batch, receipt.upload_id)
+    return _finish(con, upload, receipt, identity, runs, written, notes, met)
+
+
+def _finish(
+    con: duckdb.DuckDBPyConnection,
+    upload: Upload,
+    receipt: Receipt,
+    identity: Identity,
+    runs: list[str],
+    written: dict[str, int],
+    notes: list[str],
+    met: Sequence[str],
+) -> Receipt:
+    """Derive what depends on the stored rows, and keep what is said about the upload."""
+    batch, upload_id = upload.batch, receipt.upload_id
+    add_proposals(con, batch, upload_id)
     derive(con, runs)
     notes.extend(contradicted(_reader(con), runs).values())
     notes.extend(_no_clock(con, identity, receipt.warnings))
-    _set_aside(con, batch, receipt.upload_id)
-    _links(con, batch, runs, receipt.upload_id, met)
+    notes.extend(tied(con, upload_id, runs))
+    add_set_aside(con, batch, upload_id)
+    add_links(con, batch, runs, upload_id, met)
     receipt = _told(con, receipt, identity, runs, written, notes)
-    _upload_row(con, upload, receipt)
+    add_upload(con, upload, receipt)
     con.execute(TELEMETRY_END)
     return receipt
 
@@ -126,14 +129,17 @@ def _told(
 
 TELEMETRY_END = """
 DELETE FROM meta WHERE key = 'telemetry_end';
-INSERT INTO meta SELECT 'telemetry_end', max(t)::VARCHAR FROM (
+INSERT INTO meta SELECT 'telemetry_end', coalesce(max(t), (SELECT max(charge_end) FROM costs))::VARCHAR FROM (
     SELECT max(ts) AS t FROM steps UNION ALL SELECT max(ended_at) FROM attempts
     UNION ALL SELECT max(ts_max) FROM gpu_parts UNION ALL SELECT max("at") FROM evals
     UNION ALL SELECT max(started_at) FROM env_events UNION ALL SELECT max(ended_at) FROM scheduler_jobs
-    UNION ALL SELECT max(charge_end) FROM costs
-) HAVING max(t) IS NOT NULL
+) HAVING coalesce(max(t), (SELECT max(charge_end) FROM costs)) IS NOT NULL
 """
-"""Keeps in `meta` the newest stamp of any telemetry, or none where no row carries one."""
+"""Keeps in `meta` the newest stamp of any telemetry, or none where no row carries one.
+
+The end of a charge is the end of a day or month that is paid for, perhaps one to come; it says nothing about
+what was measured, so it counts only in a home that holds nothing but bills.
+"""
 
 
 def _known_tables(batch: Batch) -> None:
@@ -317,98 +323,6 @@ def _conflict(table: str, n: int, policy: Policy) -> str:
         return f"{rows} of {table} {was} there with other values and {was} replaced; undo takes that back."
     kept = "it is" if n == 1 else "they are"
     return f"{rows} of {table} {was} there with other values and {was} kept as {kept}."
-
-
-def _proposals(con: duckdb.DuckDBPyConnection, batch: Batch, upload_id: str) -> None:
-    if not batch.proposals:
-        return
-    rows = [
-        {
-            "upload_id": upload_id,
-            "run": p.run,
-            "field": p.field,
-            "value": json.dumps(p.value, default=float),
-            "how": p.how,
-        }
-        for p in batch.proposals
-    ]
-    merge(con, "proposals", pd.DataFrame(rows), "replace")
-
-
-def _set_aside(con: duckdb.DuckDBPyConnection, batch: Batch, upload_id: str) -> None:
-    if not batch.set_aside:
-        return
-    frame = pd.DataFrame(
-        {
-            "upload_id": upload_id,
-            "line": [s.line for s in batch.set_aside],
-            "column_name": [s.column for s in batch.set_aside],
-            "reason": [s.reason for s in batch.set_aside],
-            "text": [s.text[:500] for s in batch.set_aside],
-        }
-    )
-    con.register("aside", frame)
-    con.execute("INSERT INTO quarantine BY NAME SELECT * FROM aside")
-    con.unregister("aside")
-
-
-def _links(
-    con: duckdb.DuckDBPyConnection, batch: Batch, runs: list[str], upload_id: str, met: Sequence[str]
-) -> None:
-    """What ties this upload to others: taking one back means to replay those that share something with it."""
-    links = {("run", run) for run in runs} | {("gpu", gpu) for gpu in met}
-    for table, kind, column in (
-        ("gpus", "gpu", "gpu_id"),
-        ("eval_tasks", "eval", "eval_id"),
-        ("evals", "eval", "eval_id"),
-        ("checkpoints", "checkpoint", "checkpoint"),
-    ):
-        frame = batch.tables.get(table)
-        if frame is None:
-            continue
-        free = frame[frame["run"].isna()] if "run" in frame and table != "gpus" else frame
-        links |= {(kind, str(name)) for name in free[column].dropna().unique()}
-    gpus = con.execute("SELECT DISTINCT unnest(gpu_ids) FROM gpu_parts WHERE upload_id = ?", [upload_id])
-    links |= {("gpu", str(name)) for (name,) in gpus.fetchall()}
-    for table in batch.tables:
-        bag = table in ROW_TABLES and not keys(table)
-        if bag or table == "scheduler_jobs":
-            links.add(("table", table))
-    if links:
-        frame = pd.DataFrame(sorted(links), columns=["kind", "name"]).assign(upload_id=upload_id)
-        con.register("links_in", frame)
-        con.execute("INSERT INTO upload_links BY NAME SELECT * FROM links_in")
-        con.unregister("links_in")
-
-
-def _upload_row(con: duckdb.DuckDBPyConnection, upload: Upload, receipt: Receipt) -> None:
-    row = {
-        "upload_id": receipt.upload_id,
-        "sha256": receipt.sha256,
-        "name": receipt.file,
-        "size_bytes": receipt.size_bytes,
-        "format": receipt.format,
-        "confidence": receipt.confidence,
-        "why": receipt.why,
-        "encoding": receipt.encoding,
-        "line_ending": receipt.line_ending,
-        "physical_lines": receipt.physical_lines,
-        "records": receipt.records,
-        "stored": receipt.stored,
-        "quarantined": receipt.quarantined,
-        "ignored": sum(receipt.ignored.values()),
-        "rows_written": sum(receipt.rows_written.values()),
-        "choices": json.dumps(choices_dict(upload.choices), sort_keys=True),
-        "receipt": json.dumps(receipt.to_dict(), default=str),
-        "timezone": receipt.timezone,
-        "synthetic": upload.choices.synthetic,
-        "uploaded_at": upload.at,
-    }
-    names = columns("uploads")
-    con.execute(
-        f"INSERT INTO uploads ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})",
-        [row[name] for name in names],
-    )
 
 
 def _reader(con: duckdb.DuckDBPyConnection) -> Callable[[str, list[Any]], list[tuple[Any, ...]]]:

@@ -58,7 +58,7 @@ _JOBS = """
 select j.job_id, j.cluster, j.account, j.partition, j.gpus, j.nodes, j.node_list, j.gpu_model, j.started_at,
        coalesce(j.ended_at, j.started_at + to_microseconds((j.elapsed_s * 1e6)::bigint)) as ended_at, r.run,
        r.campaign, c.team
-  from scheduler_jobs j left join runs r on r.run = coalesce(j.run, j.name)
+  from scheduler_jobs j left join runs r on r.run = j.run
   left join campaigns c on c.campaign = r.campaign
  where j.started_at is not null and j.gpus > 0
  order by all
@@ -111,9 +111,7 @@ def held(view: View) -> pd.DataFrame:
 
 
 def jobs(view: View) -> pd.DataFrame:
-    """One row a scheduler job with GPUs and a start: its nodes, account, partition, and the run that it
-    belongs to or is named after.
-    """
+    """One row a scheduler job with GPUs and a start: nodes, account, partition, and its run."""
     return view.frame(_JOBS)
 
 

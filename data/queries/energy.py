@@ -141,9 +141,9 @@ select run, attempt, started_at, ended_at from attempts where started_at is not 
 """
 
 _JOBS = """
-select j.job_id, coalesce(j.run, r.run) as run, j.started_at, j.ended_at, j.node_list
-  from scheduler_jobs j left join runs r on r.run = j.name
- where j.started_at is not null and j.node_list is not null order by j.started_at, j.job_id
+select job_id, run, started_at, ended_at, node_list
+  from scheduler_jobs
+ where started_at is not null and node_list is not null order by started_at, job_id
 """
 
 _TEAMS = "select campaign, team, shipped_checkpoint from campaigns order by campaign"
@@ -200,9 +200,7 @@ def unnamed(view: View) -> pd.DataFrame:
 
 
 def jobs(view: View) -> pd.DataFrame:
-    """Scheduler jobs with a start and nodes: job_id, run (its own, else the run of its name), started_at,
-    ended_at, node_list.
-    """
+    """Scheduler jobs with a start and nodes: job_id, run, started_at, ended_at, node_list."""
     return view.frame(_JOBS)
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from data.catalogue import Catalogue, load_catalogue
+from data.job_runs import name_jobs
 from data.tables import columns, ddl
 from data.view import View
 
@@ -65,6 +66,7 @@ class Home:
             self.con.execute(f"DELETE FROM {table}")
 
     def view(self) -> View:
+        name_jobs(self.con)
         # a home in memory has no data version: no answer kept for an earlier view counts for this one
         place = Path(f"/nowhere/{next(_VIEWS)}")
         view = TinyView(self.con, place, "7-test", datetime(2026, 3, 9), True)

@@ -73,3 +73,20 @@ def test_what_a_person_says_of_a_file_stays(store: Store, tmp_path: Path) -> Non
     again = JOBS.replace("8|node-a", "8|node-z", 1)
     load(store, tmp_path, "more.txt", again)
     assert set(named(store).values()) == {("other", "file")}
+
+
+def test_receipts_say_which_jobs_are_tied_to_which_runs(store: Store, tmp_path: Path) -> None:
+    def told(name: str, text: str) -> str:
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return " ".join(ingest_file(store, path, choices=Choices()).warnings)
+
+    none = "None of the 7 scheduler jobs in this file is tied to a run"
+    assert none in told("jobs.txt", JOBS.replace("77|wrap", "78|wrap"))
+    later = told("runs.csv", RUNS)
+    assert (
+        "loaded before and tied to runs of this file: 3, math-v3 (2 by name), math-v3 (1 by comment)" in later
+    )
+    own = told("more.txt", JOBS)
+    assert "new or changed: 1 of 1 tied to runs, slurm-77 (1 by output file)" in own
+    assert "loaded before and tied to runs of this file" not in own
