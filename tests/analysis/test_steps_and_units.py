@@ -148,6 +148,9 @@ def test_units_of_several_runs_use_the_runs_that_have_them(home: Home) -> None:
 
 def test_a_run_that_lost_everything_is_counted_whole_and_said(home: Home) -> None:
     home.con.execute("UPDATE attempts SET status = 'failed' WHERE run = 'steady'")
+    shipped = ask(home, "unit_economics", runs=["steady"])
+    assert "no_surviving_attempt" not in {w.code for w in shipped.warnings}
+    home.con.execute("UPDATE campaigns SET shipped_checkpoint = NULL")
     result = ask(home, "unit_economics", runs=["steady"])
     assert result.figure("usd_per_rollout").value == pytest.approx(160 / 19200)
     assert "no_surviving_attempt" in {w.code for w in result.warnings}

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from data.errors import UserError
 from data.ingest import ingest_file, rebuild, remove_example, undo_upload
+from data.load import TELEMETRY_END
 from data.readers.base import Choices
 from data.run_details import PoolDetails, RunDetails, save_details
 from data.store import Store
@@ -168,6 +169,17 @@ def test_the_cutoff_moves_back_when_the_example_goes(store):
     with store.view() as view:
         assert str(view.data_cutoff) == "2026-11-02 13:27:00"
     remove_example(store)
+    with store.view() as view:
+        assert str(view.data_cutoff) == "2026-01-01 00:00:07"
+
+
+def test_the_end_of_a_paid_month_moves_no_cutoff_unless_bills_are_all_there_is(store):
+    with store.transaction() as con:
+        con.execute("INSERT INTO costs BY NAME SELECT TIMESTAMP '2026-12-01' AS charge_end, 'c' AS upload_id")
+        con.execute(TELEMETRY_END)
+    with store.view() as view:
+        assert str(view.data_cutoff) == "2026-12-01 00:00:00"
+    ingest_file(store, steps_csv([(1, "2026-01-01 00:00:07")], ("step", "ts")), "own.csv")
     with store.view() as view:
         assert str(view.data_cutoff) == "2026-01-01 00:00:07"
 
