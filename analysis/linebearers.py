@@ -5,10 +5,10 @@ from decimal import Decimal
 
 import pandas as pd
 
-from analysis.frames import Row, table
+from analysis.frames import Row, records, table
 from analysis.matching import Part
 from analysis.reconciled import UNMATCHED, Line, Sums, is_open, place_of
-from models.cents import cents, total
+from models.cents import cents, exact, total
 from models.waste import to_cents
 
 NUMBERS = ["gpu_hours", "usd"]
@@ -18,8 +18,8 @@ BEARERS = ["line", "run", "attempt", "job", "campaign", "team", "how", *NUMBERS]
 def open_lines(lines: Sequence[Line], sums: Sums, has_scheduler: bool) -> pd.DataFrame:
     """Lines that nothing explains, the largest amount first; `unmatched_usd` adds up to `sums.open`."""
     found = [line for line in lines if is_open(line, has_scheduler)]
-    exact = [line.unmatched for line in found]
-    amounts = to_cents(exact, cents(total(exact)))
+    left = [line.unmatched for line in found]
+    amounts = to_cents(left, cents(total(left)))
     rows: list[Row] = [
         {**place_of(line.charge), "kind": line.charge.kind, "unmatched_usd": usd, "why": line.why}
         for line, usd in zip(found, amounts, strict=True)
@@ -32,17 +32,15 @@ def open_lines(lines: Sequence[Line], sums: Sums, has_scheduler: bool) -> pd.Dat
 
 def bearers(lines: Sequence[Line], shown: pd.DataFrame) -> pd.DataFrame:
     """Who bears each line of table `lines` (`shown`), nobody included; parts of a line add up to it."""
-    amounts = {
-        int(row.line): (row.matched_usd, row.unmatched_usd)
-        for row in shown.dropna(subset=["line"]).itertuples()
-    }
+    named = records(shown.dropna(subset=["line"]))
+    amounts = {int(row["line"]): (row["matched_usd"], row["unmatched_usd"]) for row in named}
     rows: list[Row] = []
     for line in lines:
         number = line.charge.number
         if number in amounts:
             for borne, whole in zip((True, False), amounts[number], strict=True):
                 mine = [part for part in line.parts if part.borne is borne]
-                rows += _split(number, mine, Decimal(f"{whole:.2f}"))
+                rows += _split(number, mine, exact(whole))
     rows.sort(key=lambda row: (row["line"], -abs(row["usd"])))
     return table(rows, BEARERS, NUMBERS)
 
