@@ -7,6 +7,7 @@ test with what was awaited.
 import re
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from playwright.sync_api import Error, Locator, Page, expect
 
@@ -43,6 +44,21 @@ def _holds(shown: Locator, hidden: bool, wait_ms: int) -> bool:
 def click(button: Locator, shown: Locator, *, hidden: bool = False) -> None:
     """Click until the consequence shows."""
     until(lambda: button.first.click(timeout=TRY_MS), shown, hidden=hidden)
+
+
+def download(page: Page, button: Locator, place: Path) -> Path:
+    """Click until the file comes, for a click may fall into a redraw; saves it at `place`."""
+    ends = time.monotonic() + LOAD_MS / 1000
+    while True:
+        try:
+            with page.expect_download(timeout=2 * TRY_MS) as waiting:
+                button.first.click(timeout=TRY_MS)
+        except Error:
+            if time.monotonic() > ends:
+                raise
+        else:
+            waiting.value.save_as(place)
+            return place
 
 
 def choose(page: Page, label: str, option: str) -> None:

@@ -44,7 +44,7 @@ def texts(page, key):
     """Words that stand in a drawn chart."""
     chart = page.locator(f".st-key-money-{key} .js-plotly-plot")
     chart.locator(".main-svg").first.wait_for(timeout=LOAD_MS)
-    return " ".join(chart.locator("text").all_inner_texts())
+    return " ".join(chart.locator("text").all_text_contents())
 
 
 def test_ladder_and_waterfall_show_the_same_cents(page):

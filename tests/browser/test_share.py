@@ -1,13 +1,12 @@
 """Share in a real browser: the dialog, the link in a clean context, what runs in it, and revoking."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from reports.links import LinkBook
 from tests.app_server import here_json
-from tests.browser.steps import LOAD_MS, click, settled
+from tests.browser.steps import LOAD_MS, click, download, settled
 from tests.samples import verl_log
 
 pytestmark = pytest.mark.browser
@@ -47,10 +46,7 @@ def test_share_open_in_a_clean_browser_and_revoke(browser, server, tmp_path):
     dialog.get_by_label("Title").fill("Shared <b>week</b>")
     dialog.get_by_label("Title").press("Enter")
     settled(page)
-    with page.expect_download(timeout=LOAD_MS) as waiting:
-        dialog.get_by_role("button", name="HTML report").click()
-    saved = Path(tmp_path / "report.html")
-    waiting.value.save_as(saved)
+    saved = download(page, dialog.get_by_role("button", name="HTML report"), tmp_path / "report.html")
     create = dialog.get_by_role("button", name="Create link")
     click(dialog.get_by_text("Make a link all the same"), create)
     create.click(timeout=LOAD_MS)
