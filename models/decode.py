@@ -20,8 +20,9 @@ class DecodeLoad:
 
     `weight_bytes` and `kv_bytes` are bytes a value. `attention_tp`: GPUs that share one sequence's cache (1
     with data-parallel attention). `tokens_per_seq`: above 1 when drafted tokens are verified.
-    `prefill_tokens`: prompt tokens computed by the same GPUs between two steps. `expert_parallel`: experts
-    sit on different GPUs, so tokens travel instead of sums.
+    `prefill_tokens`: prompt tokens computed by the same GPUs between two steps, out of prompts of
+    `prompt_tokens` (None: as long as the context). `expert_parallel`: experts sit on different GPUs, so
+    tokens travel instead of sums.
     """
 
     batch: Num
@@ -32,6 +33,7 @@ class DecodeLoad:
     attention_tp: Num = 1.0
     tokens_per_seq: Num = 1.0
     prefill_tokens: Num = 0.0
+    prompt_tokens: Num | None = None
     expert_parallel: bool = False
 
 
@@ -91,7 +93,8 @@ def decode_step(llm: Llm, load: DecodeLoad, rates: Rates, factors: DecodeFactors
     bandwidth = num(load.gpus) * rates.hbm_bytes_per_s * factors.eta_bandwidth
     flop = 2 * llm.params_active + llm.attention_flops_decode(load.context)
     cache = num(load.batch) * llm.state_traffic_bytes(load.context, load.kv_bytes) * kv_copies(llm, load)
-    prefill = num(load.prefill_tokens) * llm.flops_per_token_forward(load.context)
+    prompt = load.context if load.prompt_tokens is None else load.prompt_tokens
+    prefill = num(load.prefill_tokens) * llm.flops_per_token_forward(prompt)
     return DecodeStep(
         weights_s=llm.weight_bytes_read(tokens, load.weight_bytes) / bandwidth,
         kv_s=cache / bandwidth,
