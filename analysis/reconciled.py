@@ -47,6 +47,7 @@ BRIDGE = {
     "other": "Other lines whose billed and effective cost differ",
     "effective": "Effective cost (amortised)",
 }
+HOW_COLUMNS = ["how", "group", "meaning", "usd", "gpu_hours", "lines"]
 FOREIGN = ["line", "from_day", "to_day", "provider", "service", "resource", "kind", "currency", "own_cost"]
 DAY_NUMBERS = ["matched_usd", "unmatched_usd", "effective_usd"]
 _LEAST_GPU_H = 1 / 3600
@@ -150,14 +151,16 @@ def add_lines(lines: Sequence[Line], has_scheduler: bool) -> Sums:
     )  # fmt: skip
 
 
-def tables(bill: Bill, matched: Matched, lines: list[Line], sums: Sums) -> dict[str, pd.DataFrame]:
+def tables(
+    bill: Bill, matched: Matched, lines: list[Line], sums: Sums, has_scheduler: bool
+) -> dict[str, pd.DataFrame]:
     rows = _rows(lines, sums)
     named = sorted(rows, key=lambda r: (-abs(r["unmatched_usd"]), -abs(r["effective_usd"]), r["line"]))
     opened = [row for row in named if row["_open"]]
     return {
         "lines": table(_capped(named, LINE_NUMBERS), LINES, LINE_NUMBERS),
         "unmatched": table(_capped(opened, ["unmatched_usd"]), UNMATCHED, ["unmatched_usd"]),
-        "by_how": _by_how(lines, sums),
+        "by_how": _by_how(lines, sums, has_scheduler),
         "by_run": _by_run(lines, sums),
         "by_day": _by_day(lines, sums),
         "by_service": _by_service(lines, sums),
@@ -244,25 +247,28 @@ def _add(pairs: Iterable[tuple[K, Decimal]]) -> dict[K, Decimal]:
     return {key: total(amounts) for key, amounts in parts.items()}
 
 
-def _by_how(lines: Sequence[Line], sums: Sums) -> pd.DataFrame:
-    """Dollars by how they were matched, then what is matched to nobody by its reason; they add up."""
+def _by_how(lines: Sequence[Line], sums: Sums, has_scheduler: bool) -> pd.DataFrame:
+    """Dollars by how they were matched, then what is matched to nobody by its reason; they add up. `group`:
+    matched, idle (explained as paid and idle) or open (not explained).
+    """
     order = {name: n for n, name in enumerate(HOW_WORDS)}
-    groups: dict[tuple[tuple[str, str], bool], list[tuple[Part, Line]]] = {}
+    groups: dict[tuple[tuple[str, str, str], bool], list[tuple[Part, Line]]] = {}
     for line in lines:
         for part in line.parts:
             how = part.how if part.how != NONE else line.how
-            key = (how, HOW_WORDS[how]) if part.borne else (NONE, line.why or NO_COST)
+            left = "open" if is_open(line, has_scheduler) else "idle" if line.unmatched else "matched"
+            key = (how, HOW_WORDS[how], "matched") if part.borne else (NONE, line.why or NO_COST, left)
             groups.setdefault((key, part.borne), []).append((part, line))
     amounts = {key: total([part.usd for part, _ in found]) for key, found in groups.items()}
     shown = _both_in_cents(amounts, sums)
     rows: list[Row] = [
-        {"how": how, "meaning": meaning, "usd": shown[(how, meaning), borne],
+        {"how": how, "group": group, "meaning": meaning, "usd": shown[(how, meaning, group), borne],
          "gpu_hours": sum(part.gpu_s or 0.0 for part, _ in found) / 3600,
          "lines": len({line.charge.number for _, line in found})}
-        for ((how, meaning), borne), found in groups.items()
+        for ((how, meaning, group), borne), found in groups.items()
     ]  # fmt: skip
     rows.sort(key=lambda row: (order[row["how"]], row["meaning"]))
-    return table(rows, ["how", "meaning", "usd", "gpu_hours", "lines"], ["usd", "gpu_hours", "lines"])
+    return table(rows, HOW_COLUMNS, HOW_COLUMNS[3:])
 
 
 def _by_run(lines: Sequence[Line], sums: Sums) -> pd.DataFrame:

@@ -42,7 +42,7 @@ def compute(view: View, params: ReconciliationParams) -> Result:
     lines = read_lines(bill, matched)
     has_scheduler = load_shares(view, params).has_scheduler
     sums = add_lines(lines, has_scheduler)
-    found = tables(bill, matched, lines, sums)
+    found = tables(bill, matched, lines, sums, has_scheduler)
     found |= {"open": open_lines(lines, sums, has_scheduler), "bearers": bearers(lines, found["lines"])}
     notices = [*bill.notices, *matched.notices]
     if params.runs or params.platforms:

@@ -3,75 +3,102 @@
 import pandas as pd
 import plotly.graph_objects as go
 
+from analysis.matching import WHY
 from analysis.reconciliation import usd_words
 from analysis.result import Result
 from charts import theme
 from charts.blocks import has
+from charts.named_bars import AROUND_PX, ROW_PX, bar, dressed
 from charts.synthetic import marked
 from charts.theme import Mode
 
+LEGEND_PX = 40
 HOW = {
-    "tag": "Tag",
+    "tag": "By tag",
     "booked": "Booked by hand",
-    "resource": "Machine",
-    "job": "Scheduler job",
-    "time": "Kind and time",
-    "none": "Nobody",
+    "resource": "By machine",
+    "job": "By scheduler job",
+    "time": "By GPU model and time",
 }
-ROW_PX, AROUND_PX = 44, 90
+REASONS = {
+    "unused": "Unused commitments",
+    "idle": "Parts of nodes that nobody held",
+    "nobody": "Nodes that nobody held",
+    "short": "More held than bought",
+    "loose": "Holder not certain",
+    "no_gpu": "Not for GPUs, no tag",
+    "no_quantity": "No quantity on the bill",
+    "no_clock": "No time on the bill",
+    "tax": "Tax",
+    "credit": "Credits",
+    "purchase": "Purchases",
+}
+NAMES = {WHY[key]: name for key, name in REASONS.items()}
+GROUPS = {"matched": "matched to a run or job", "idle": "paid and idle", "open": "not explained"}
 
 
 @marked
 def explained(result: Result, mode: Mode = "light") -> go.Figure:
-    """Draw the effective cost by how it was matched; what is matched to nobody is hatched, by reason."""
+    """Draw the effective cost by who bears it: matched, paid and idle, and not explained (hatched)."""
     frame = result.tables.get("by_how")
-    title = "The bill by who is known to bear it, in dollars"
+    title = "The bill by what explains it, in dollars"
     if not has(frame, "how", "usd"):
         return theme.empty(result.answer, title=title, table="by_how", mode=mode)
-    data = frame.reset_index(drop=True)
-    fig = go.Figure(_bars(data, mode))
-    theme.apply(
+    data = bars_of(frame)
+    fig = go.Figure()
+    for group, name in GROUPS.items():
+        part = data[data["group"] == group]
+        if len(part):
+            hover = [_told(row) for row in part.itertuples()]
+            fig.add_trace(bar(part["usd"], part.index, hover, _marker(group, mode), name))
+    dressed(
         fig,
+        [_label(row) for row in data.itertuples()],
         title=title,
+        note="",
         alt="Bars: " + ", ".join(f"{_name(row)} {usd_words(row.usd)}" for row in data.itertuples()) + ".",
         table="by_how",
         mode=mode,
-        x="effective cost (USD)",
-        height=AROUND_PX + ROW_PX * len(data),
+        zero=bool((data["usd"] < 0).any()),
     )
-    fig.update_layout(bargap=0.35)
-    fig.update_xaxes(tickprefix="$", tickformatstops=theme.TICKS, nticks=6)
-    fig.update_yaxes(
-        tickvals=list(data.index),
-        ticktext=[theme.short(_name(row), 34) for row in data.itertuples()],
-        range=[len(data) - 0.5, -0.5],
-        showgrid=False,
-        zeroline=False,
-    )
-    return fig
+    return fig.update_layout(showlegend=True, height=AROUND_PX + LEGEND_PX + ROW_PX * len(data))
 
 
-def _bars(data: pd.DataFrame, mode: Mode) -> list[go.Bar]:
-    colours, out = theme.palette(mode), []
-    for known, name in ((True, "matched"), (False, "matched to nobody")):
-        part = data[(data["how"] != "none") == known]
-        marker = {"color": colours.good} if known else theme.status_marker(colours.quiet, "projected", mode)
-        bar = go.Bar(x=part["usd"], y=part.index, orientation="h", name=name, marker=marker, showlegend=True)
-        bar.customdata = [_told(row) for row in part.itertuples()]
-        bar.hovertemplate = "%{customdata}<extra></extra>"
-        out.append(bar)
-    return out
+def bars_of(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows of `by_how` in the order of the bars: matched, idle, open; those without dollars are left out.
+
+    A report frozen before groups were known shows what is matched and what is not.
+    """
+    if "group" not in frame:
+        frame = frame.assign(group=frame["how"].map(lambda how: "open" if how == "none" else "matched"))
+    place = frame["group"].map({name: n for n, name in enumerate(GROUPS)})
+    kept = frame.assign(_place=place)[frame["usd"] != 0].sort_values("_place", kind="stable")
+    return kept.drop(columns="_place").reset_index(drop=True)
+
+
+def _marker(group: str, mode: Mode) -> dict[str, object]:
+    colours = theme.palette(mode)
+    if group == "open":
+        return theme.status_marker(colours.quiet, "projected", mode)
+    return {"color": colours.good if group == "matched" else colours.bad, "line": {"width": 0}}
 
 
 def _name(row: object) -> str:
-    return str(row.meaning) if row.how == "none" else HOW.get(str(row.how), str(row.how))
+    return NAMES.get(str(row.meaning), str(row.meaning)) if row.how == "none" else HOW.get(row.how, row.how)
+
+
+def _label(row: object) -> str:
+    return f"<b>{theme.short(_name(row), 34)}</b> {usd_words(row.usd)} · {_lines(row)}"
+
+
+def _lines(row: object) -> str:
+    return f"{row.lines:,.0f} line{'' if row.lines == 1 else 's'}"
 
 
 def _told(row: object) -> str:
     hours = f", {row.gpu_hours:,.1f} GPU-h" if row.gpu_hours else ""
-    lines = f"{row.lines:,.0f} line{'' if row.lines == 1 else 's'}"
     head = f"<b>{theme.escape(_name(row))}</b> {usd_words(row.usd)}"
-    return f"{head}<br>{lines}{hours}<br>{theme.escape(row.meaning)}"
+    return f"{head}<br>{_lines(row)}{hours}<br>{theme.escape(row.meaning)}"
 
 
 @marked

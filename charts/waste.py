@@ -8,6 +8,7 @@ from analysis.result import Result
 from analysis.words import listing, percent
 from charts import theme
 from charts.blocks import has
+from charts.named_bars import bar, dollars, dressed
 from charts.synthetic import marked
 from charts.text import short_number
 from charts.theme import Mode
@@ -24,13 +25,6 @@ BARS = {
     "lost": "Lost to failures",
     "productive": "Productive work",
 }
-ROW_PX, AROUND_PX, BAR_WIDTH = 50, 60, 0.3
-LABEL_ABOVE = 0.3
-
-
-def dollars(value: float) -> str:
-    """Return an amount to the cent: bars of a bill are exact."""
-    return f"{'-' if value < 0 else ''}${abs(value):,.2f}"
 
 
 @marked
@@ -48,16 +42,16 @@ def ladder(result: Result, mode: Mode = "light") -> go.Figure:
         f"<b>{RUNGS.get(r.rung, r.rung)}</b> {_range(r)}<br>{theme.escape(r.basis)}"
         for r in data.itertuples()
     ]
-    fig = go.Figure(_bar(data["usd"], data.index, hover, {"color": shades[: len(data)]}, "known"))
+    fig = go.Figure(bar(data["usd"], data.index, hover, {"color": shades[: len(data)]}, "known"))
     open_usd = (data["usd_high"] - data["usd"]).clip(lower=0)
     if (open_usd > 0).any():
-        hatched = _bar(
+        hatched = bar(
             open_usd, data.index, hover, theme.status_marker(colours.quiet, "projected", mode), "unknown"
         )
         fig.add_trace(hatched.update(base=data["usd"]))
     told = ", ".join(f"{RUNGS.get(r.rung, r.rung)} {dollars(r.usd)}" for r in data.itertuples())
     note = "hatched: not known whether it belongs there" if (open_usd > 0).any() else ""
-    return _dressed(fig, names, title, note, f"Ladder: {told}.", "ladder", mode)
+    return dressed(fig, names, title=title, note=note, alt=f"Ladder: {told}.", table="ladder", mode=mode)
 
 
 def _rung_label(row: object) -> str:
@@ -80,18 +74,27 @@ def waterfall(result: Result, mode: Mode = "light") -> go.Figure:
     if not has(frame, "bar", "usd"):
         return theme.empty(_why(result), title=title, table="waterfall", mode=mode)
     data = frame.reset_index(drop=True)
-    colours = theme.palette(mode)
     fig = go.Figure()
     for place, row in data.iterrows():
         marker = _marker(str(row["bar"]), mode)
         start = 0.0 if row["kind"] == "total" else row["top_usd"] - row["usd"]
-        trace = _bar([row["usd"]], [place], [_told(row)], marker, BARS.get(row["bar"], row["bar"]))
+        trace = bar([row["usd"]], [place], [_told(row)], marker, BARS.get(row["bar"], row["bar"]))
         fig.add_trace(trace.update(base=[start], showlegend=False))
     names = [_bar_label(row) for row in data.itertuples()]
     told = ", ".join(f"{BARS.get(r.bar, r.bar)} {dollars(r.usd)}" for r in data.itertuples())
     has_unknown = bool((data.loc[data["bar"] == "unknown", "usd"] > 0).any())
     note = "hatched: nobody knows what became of it" if has_unknown else ""
-    return _dressed(fig, names, title, note, f"Waterfall: {told}.", "waterfall", mode, zero=colours.axis)
+    alt = f"Waterfall: {told}."
+    return dressed(
+        fig,
+        names,
+        title=title,
+        note=note,
+        alt=alt,
+        table="waterfall",
+        mode=mode,
+        zero=bool((data["usd"] < 0).any()),
+    )
 
 
 def _bar_label(row: object) -> str:
@@ -109,56 +112,13 @@ def _told(row: pd.Series) -> str:
     return "<br>".join(lines)
 
 
-def _marker(bar: str, mode: Mode) -> dict[str, object]:
+def _marker(name: str, mode: Mode) -> dict[str, object]:
     colours = theme.palette(mode)
-    if bar == "unknown":
+    if name == "unknown":
         return theme.status_marker(colours.quiet, "projected", mode)
     shades = {"bill": colours.axis, "other": colours.grey, "productive": colours.good}
     shades |= dict.fromkeys(("not_allocated", "idle", "stalled"), colours.bad)
-    return {"color": shades.get(bar, colours.accent), "line": {"width": 0}}
-
-
-def _bar(x: object, y: object, hover: list[str], marker: object, name: str) -> go.Bar:
-    return go.Bar(
-        x=x, y=list(y), orientation="h", width=BAR_WIDTH, marker=marker, name=name, customdata=hover,
-        hovertemplate="%{customdata}<extra></extra>",
-    )  # fmt: skip
-
-
-def _dressed(
-    fig: go.Figure, names: list[str], title: str, note: str, alt: str, table: str, mode: Mode, zero: str = ""
-) -> go.Figure:
-    """Write each row's name and amount over its bar, where a phone has room for it."""
-    theme.apply(
-        fig, title=title, subtitle=note, alt=alt, table=table, mode=mode, x="USD",
-        height=AROUND_PX + ROW_PX * len(names),
-    )  # fmt: skip
-    colours = theme.palette(mode)
-    for place, name in enumerate(names):
-        fig.add_annotation(
-            x=0, xref="paper", xanchor="left", y=place - LABEL_ABOVE, yanchor="middle", text=name,
-            showarrow=False, font={"size": 12, "color": colours.text},
-        )  # fmt: skip
-    ends = [float(e) for bar in fig.data for e in _ends(bar)]
-    room = 0.03 * (max(ends) - min(0.0, *ends))
-    fig.update_xaxes(range=[min(ends) - room if min(ends) < 0 else 0.0, max(ends) + room])
-    fig.update_layout(barmode="overlay", showlegend=False)
-    fig.update_xaxes(tickformatstops=theme.TICKS, tickprefix="$", nticks=5, zeroline=bool(zero))
-    fig.update_yaxes(
-        showticklabels=False,
-        ticks="",
-        showgrid=False,
-        zeroline=False,
-        range=[len(names) - 0.6, -0.6],
-        fixedrange=True,
-    )
-    return fig
-
-
-def _ends(bar: go.Bar) -> list[float]:
-    """Both ends of each bar; one without a base begins at 0."""
-    base = [0.0] * len(bar.x) if bar.base is None else list(bar.base)
-    return [*base, *(b + x for b, x in zip(base, bar.x, strict=True))]
+    return {"color": shades.get(name, colours.accent), "line": {"width": 0}}
 
 
 def _why(result: Result) -> str:
