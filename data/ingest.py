@@ -3,6 +3,9 @@
 import json
 import os
 import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
@@ -20,13 +23,16 @@ from data.receipt import Receipt
 from data.run_details import check_ids, choices_details, missing_for_cost
 from data.sql import first
 from data.store import Store
-from data.upload import choices_from, read_upload
+from data.upload import Upload, choices_from, read_upload
 from data.workspace import utc_now
 
 __all__ = ["find_upload", "ingest_file", "rebuild", "remove_example", "undo_upload"]
 
 SPACE_FACTOR = 3
 """Free space wanted: the original, its rows and the write-ahead log, each at most as large as the file."""
+
+FLUSH_FROM_BYTES = 1 << 26
+"""From this size on the original goes to the disk while it is read, not after it."""
 
 
 def ingest_file(
@@ -66,7 +72,14 @@ def ingest_source(
     known = find_upload(store, source.sha256)
     if known is not None:
         return _duplicate(store, known, source, choices)
-    upload = read_upload(source, choices, work, utc_now(), progress=progress)
+    with _flushing(source) as flushed:
+        upload = read_upload(source, choices, work, utc_now(), progress=progress)
+        flushed()
+    return _commit(store, source, choices, upload, progress)
+
+
+def _commit(store: Store, source: Source, choices: Choices, upload: Upload, progress: Progress) -> Receipt:
+    """Keep the original and store what was read, unless another upload of these bytes came first."""
     with store.exclusive():
         known = find_upload(store, source.sha256)
         if known is not None:
@@ -83,6 +96,16 @@ def ingest_source(
         store.workspace.decide("upload", payload, upload_sha256=source.sha256, at=upload.at)
     remember_mapping(store.workspace, source, upload.choices)
     return receipt
+
+
+@contextmanager
+def _flushing(source: Source) -> Iterator[Callable[[], object]]:
+    """Bring a large original to the disk while it is read; the call waits, and raises what went wrong."""
+    if source.size_bytes < FLUSH_FROM_BYTES:
+        yield bool
+        return
+    with ThreadPoolExecutor(1) as pool:
+        yield pool.submit(_fsync, source.original).result
 
 
 def keep_original(store: Store, source: Source) -> bool:

@@ -10,6 +10,7 @@ import duckdb
 
 from data.arrival.names import GENERIC
 from data.errors import UserError
+from data.gpu.parts import samples_sql
 from data.readers.base import Batch, Choices
 from data.sql import number
 
@@ -94,10 +95,7 @@ def span_of(con: duckdb.DuckDBPyConnection, batch: Batch) -> Span | None:
     firsts: list[datetime] = []
     lasts: list[datetime] = []
     if batch.gpu_parts:
-        files = ", ".join("'" + str(p).replace("'", "''") + "'" for p in batch.gpu_parts)
-        row = con.execute(
-            f"SELECT min(ts), max(ts) FROM read_parquet([{files}], union_by_name = true)"
-        ).fetchall()[0]
+        row = con.execute(f"SELECT min(ts), max(ts) FROM {samples_sql(batch.gpu_parts)}").fetchall()[0]
         if row[0] is not None:
             firsts.append(row[0])
             lasts.append(row[1])

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pandas as pd
 
+from data.gpu.parts import empty_samples_sql, samples_sql
 from data.sql import first
-from data.tables import columns, types
 from data.workspace import utc_now
 
 if TYPE_CHECKING:
@@ -77,16 +77,8 @@ def gpu_parts_sql(
     ).fetchall()
     if not found:
         return empty_samples_sql()
-    files = ", ".join(_text(str(parts / name)) for (name,) in found)
     wanted = "" if gpu_ids is None else f" WHERE gpu_id IN ({', '.join(map(_text, gpu_ids))})"
-    listed = ", ".join(columns("gpu_samples"))
-    return f"(SELECT {listed} FROM read_parquet([{files}]){wanted})"
-
-
-def empty_samples_sql() -> str:
-    """SELECT of no samples with the right columns and types."""
-    typed = ", ".join(f"NULL::{kind} AS {name}" for name, kind in types("gpu_samples").items())
-    return f"(SELECT {typed} WHERE false)"
+    return f"(SELECT * FROM {samples_sql([parts / name for (name,) in found])}{wanted})"
 
 
 def open_view(cursor: duckdb.DuckDBPyConnection, parts: Path, money: Sequence["Decision"] = ()) -> View:

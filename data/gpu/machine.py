@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 import duckdb
 
 from data.arrival.names import GENERIC, stem_of
+from data.gpu.parts import samples_sql
 from data.gpu.rollup import MEASURES
 from data.merge import differs
 from data.readers.base import Batch, Choices
@@ -72,7 +73,7 @@ def _nameless(batch: Batch, place: str) -> list[str]:
 
 def _clash(con: duckdb.DuckDBPyConnection, fresh: Sequence[Path]) -> str:
     """SQL of whether a fresh sample i and a stored one s differ in a measure of the fresh files."""
-    has = {str(row[0]) for row in con.execute(f"DESCRIBE SELECT * FROM {_read(fresh)}").fetchall()}
+    has = {str(row[0]) for row in con.execute(f"DESCRIBE SELECT * FROM {samples_sql(fresh)}").fetchall()}
     kinds = types("gpu_samples")
     return " OR ".join(differs(m, kinds[m]) for m in MEASURES if m in has) or "false"
 
@@ -93,10 +94,10 @@ def _another(
         WITH pairs AS (SELECT unnest($old::VARCHAR[]) AS gpu_id, unnest($new::VARCHAR[]) AS name),
         f AS (
             SELECT p.name AS gpu_id, * EXCLUDE (gpu_id, name)
-            FROM {_read(fresh)} JOIN pairs p USING (gpu_id)
+            FROM {samples_sql(fresh)} JOIN pairs p USING (gpu_id)
         ),
         o AS (
-            SELECT * FROM {_read([parts / file for (file,) in old])}
+            SELECT * FROM {samples_sql([parts / file for (file,) in old])}
             WHERE gpu_id IN (SELECT name FROM pairs)
         ),
         span AS (
@@ -128,15 +129,12 @@ def _rename(con: duckdb.DuckDBPyConnection, batch: Batch, renamed: Mapping[str, 
         con.execute(
             "COPY (WITH pairs AS (SELECT unnest($old::VARCHAR[]) AS gpu_id, unnest($new::VARCHAR[]) AS name) "
             "SELECT coalesce(p.name, gpu_id) AS gpu_id, * EXCLUDE (gpu_id, name) "
-            f"FROM {_read([path])} LEFT JOIN pairs p USING (gpu_id)) TO {_text(target)} (FORMAT parquet)",
+            f"FROM {samples_sql([path])} LEFT JOIN pairs p USING (gpu_id)) "
+            f"TO {_text(target)} (FORMAT parquet)",
             {"old": list(renamed), "new": list(renamed.values())},
         )
         written.append(target)
     batch.gpu_parts = written
-
-
-def _read(files: Sequence[Path]) -> str:
-    return f"read_parquet([{', '.join(map(_text, files))}], union_by_name = true)"
 
 
 def _text(path: Path) -> str:

@@ -72,7 +72,7 @@ def in_order(rows: GpuRows, measures: Mapping[str, int], stamp: str) -> Ordered 
 
 
 def write_parts(path: Path, ordered: Ordered, gpu_ids: Sequence[str]) -> dict[Path, slice]:
-    """Write the columns of `gpu_samples`; measures that the file does not have are NULL. Rows by file.
+    """Write the columns of `gpu_samples`; measures that the file does not have are left out. Rows by file.
 
     A large table becomes a file a core, `path` and others beside it.
     """
@@ -98,7 +98,7 @@ def _write(path: Path, rows: slice, ordered: Ordered, names: pa.Array) -> None:
                 write_statistics=["ts"],
                 compression="lz4",
                 use_dictionary=[name for name in batch.schema.names if name not in SPLIT],
-                use_byte_stream_split=SPLIT,
+                use_byte_stream_split=[name for name in batch.schema.names if name in SPLIT],
             )
             writer.write_batch(batch)
     finally:
@@ -114,9 +114,9 @@ def _batches(rows: slice, ordered: Ordered, names: pa.Array) -> Iterator[pa.Reco
             "ts": _one(part, "ts"),
             "dt_s": pa.array(_one(part, "held").to_numpy() / ordered.spacing.per_s),
         }
-        empty = pa.nulls(part.num_rows, pa.float64())
         for name in MEASURES:
-            columns[name] = _measure(part, *ordered.measures[name]) if name in ordered.measures else empty
+            if name in ordered.measures:
+                columns[name] = _measure(part, *ordered.measures[name])
         yield pa.record_batch(columns)
 
 

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import duckdb
 
+from data.gpu.parts import samples_sql
 from data.gpu.rolled import Part, Rolled
 from data.gpu.rollup import (
     HOLD_MEDIANS,
@@ -21,7 +22,7 @@ from data.gpu.rollup import (
 from data.merge import differs
 from data.readers.base import Progress
 from data.sql import first, number
-from data.tables import columns, types
+from data.tables import types
 
 SPARE_US = 1000
 """Seconds known by samples may miss the span of a GPU by rounding; more than this is unknown time."""
@@ -45,18 +46,18 @@ def add_samples(
     """
     if rolled is None or list(files) != list(rolled.parts):
         rolled = None
-        files = [f for f in files if number(con, f"SELECT count(*) FROM {_read([f])}")]
+        files = [f for f in files if number(con, f"SELECT count(*) FROM {samples_sql([f])}")]
     if not files:
         return {}
     progress("samples", 0, None)
-    whole = rolled.whole if rolled else _describe(con, _read(files))
+    whole = rolled.whole if rolled else _describe(con, samples_sql(files))
     old = con.execute(
         "SELECT part_id, file, rows FROM gpu_parts WHERE list_has_any(gpu_ids, ?::VARCHAR[])",
         [whole.gpu_ids],
     ).fetchall()
     if old:
         placed = [_combined(con, parts, [parts / name for _, name, _ in old], files, notes)]
-        whole, rolled = _describe(con, _read(placed)), None
+        whole, rolled = _describe(con, samples_sql(placed)), None
         _forget(con, [part for part, *_ in old], whole.gpu_ids)
     else:
         placed = [_take(con, parts, path) for path in files]
@@ -64,8 +65,8 @@ def add_samples(
         each = list(rolled.parts.values())
         _store_sums(con, rolled)
     else:
-        each = [_describe(con, _read([path])) for path in placed] if len(placed) > 1 else [whole]
-        _roll_up(con, _read(placed), whole)
+        each = [_describe(con, samples_sql([path])) for path in placed] if len(placed) > 1 else [whole]
+        _roll_up(con, samples_sql(placed), whole)
     for path, part in zip(placed, each, strict=True):
         _list_part(con, path, upload_id, part)
     progress("samples", whole.rows, whole.rows)
@@ -132,17 +133,16 @@ def _describe(con: duckdb.DuckDBPyConnection, relation: str) -> Part:
 
 
 def _take(con: duckdb.DuckDBPyConnection, parts: Path, path: Path) -> Path:
-    """Move a scratch part to its place, rewritten when a column is lacking."""
+    """Move a scratch part to its place, rewritten when a column is of another type."""
     target = parts / f"{uuid4().hex}.parquet"
-    has = {str(row[0]) for row in con.execute(f"DESCRIBE SELECT * FROM {_read([path])}").fetchall()}
-    if has >= set(columns("gpu_samples")):
+    described = con.execute(f"DESCRIBE SELECT * FROM read_parquet({_text(str(path))})").fetchall()
+    has, known = {str(row[0]): str(row[1]) for row in described}, types("gpu_samples")
+    if has.items() <= known.items() and {"gpu_id", "ts", "dt_s"} <= has.keys():
         path.replace(target)
         _fsync(target)
         return target
-    listed = ", ".join(
-        f"{name if name in has else 'NULL'}::{kind} AS {name}" for name, kind in types("gpu_samples").items()
-    )
-    return _copy(con, f"SELECT {listed} FROM {_read([path])}", target)
+    listed = ", ".join(f"{name if name in has else 'NULL'}::{kind} AS {name}" for name, kind in known.items())
+    return _copy(con, f"SELECT {listed} FROM read_parquet({_text(str(path))})", target)
 
 
 def _combined(
@@ -153,11 +153,11 @@ def _combined(
     notes: list[str],
 ) -> Path:
     named = ", ".join(f"any_value({m}) AS {m}" for m in MEASURES)
-    once = f"(SELECT gpu_id, ts, {named} FROM {_read(fresh)} GROUP BY gpu_id, ts)"
+    once = f"(SELECT gpu_id, ts, {named} FROM {samples_sql(fresh)} GROUP BY gpu_id, ts)"
     kinds = types("gpu_samples")
     clash = " OR ".join(differs(m, kinds[m]) for m in MEASURES)
     contradict = number(
-        con, f"SELECT count(*) FROM {once} i JOIN {_read(stored)} s USING (gpu_id, ts) WHERE {clash}"
+        con, f"SELECT count(*) FROM {once} i JOIN {samples_sql(stored)} s USING (gpu_id, ts) WHERE {clash}"
     )
     if contradict:
         notes.append(f"{contradict} GPU samples were there with other values and were kept as they are.")
@@ -167,9 +167,9 @@ def _combined(
         con,
         f"""
         WITH merged AS (
-            SELECT s.gpu_id, s.ts, {filled} FROM {_read(stored)} s LEFT JOIN {once} i USING (gpu_id, ts)
+            SELECT s.gpu_id, s.ts, {filled} FROM {samples_sql(stored)} s LEFT JOIN {once} i USING (gpu_id, ts)
             UNION ALL
-            SELECT i.gpu_id, i.ts, {listed} FROM {once} i ANTI JOIN {_read(stored)} s USING (gpu_id, ts)
+            SELECT i.gpu_id, i.ts, {listed} FROM {once} i ANTI JOIN {samples_sql(stored)} s USING (gpu_id, ts)
         ),
         spaced AS (
             SELECT *, epoch_us(lead(ts) OVER (PARTITION BY gpu_id ORDER BY ts)) - epoch_us(ts) AS gap_us
@@ -196,10 +196,6 @@ def _copy(con: duckdb.DuckDBPyConnection, select: str, target: Path) -> Path:
     con.execute(f"COPY ({select}) TO {_text(str(partial))} (FORMAT parquet, COMPRESSION zstd)")
     _fsync(partial)
     return partial.replace(target)
-
-
-def _read(files: Sequence[Path]) -> str:
-    return f"read_parquet([{', '.join(_text(str(f)) for f in files)}], union_by_name = true)"
 
 
 def _text(value: str) -> str:

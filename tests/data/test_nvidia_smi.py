@@ -12,6 +12,7 @@ from data.errors import UnreadableFileError
 from data.facts_base import blank_facts
 from data.gpu import odd as gpu_odd
 from data.gpu.csv_rows import load_gpu_rows
+from data.gpu.parts import samples_sql
 from data.gpu.rollup import connect
 from data.parse.csvio import read_layout
 from data.readers.base import Batch, Choices
@@ -27,7 +28,7 @@ def read(text: str | bytes, folder: Path, name: str = "smi.csv", **choices: Any)
 
 
 def samples(batch: Batch) -> pd.DataFrame:
-    return duckdb.sql(f"select * from read_parquet('{batch.gpu_parts[0]}') order by gpu_id, ts").df()
+    return duckdb.sql(f"select * from {samples_sql(batch.gpu_parts[:1])} order by gpu_id, ts").df()
 
 
 def row(

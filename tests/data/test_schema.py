@@ -5,9 +5,9 @@ import hashlib
 import duckdb
 import pytest
 
+from data.gpu.parts import empty_samples_sql
 from data.migrations import FOLDER, migrate
 from data.tables import FILES_ONLY, ddl, tables
-from data.view import empty_samples_sql
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from data.arrival.spool import spool_bytes
 from data.errors import UnreadableFileError
 from data.facts_base import PHASES, blank_facts
+from data.gpu.parts import samples_sql
 from data.parse.values import is_missing
 from data.readers import choose, sniff_all
 from data.readers.base import Batch, Choices
@@ -244,7 +245,7 @@ def test_gpu_samples_go_to_a_part(tmp_path: Path) -> None:
         "2026-01-01T00:00:20+00:00,n1,0,25 %,1 kW,r\n2026-01-01T00:00:00Z,n2,0,1.5,,r\n"
     )
     batch = read("gpu_samples", text, tmp_path)
-    frame = duckdb.sql(f"select * from read_parquet('{batch.gpu_parts[0]}') order by gpu_id, ts").df()
+    frame = duckdb.sql(f"select * from {samples_sql(batch.gpu_parts[:1])} order by gpu_id, ts").df()
     assert frame["gpu_id"].tolist() == ["n1:0"] * 3 + ["n2:0"]
     assert frame["gpu_util"].fillna(-1).tolist() == [0.5, -1, 0.25, -1]
     assert frame["power_w"].fillna(-1).tolist() == [100, 100, 1000, -1]

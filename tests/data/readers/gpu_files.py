@@ -8,6 +8,7 @@ import duckdb
 import pandas as pd
 
 from data.arrival.spool import spool, spool_bytes
+from data.gpu.parts import samples_sql
 from data.readers.base import Batch, Choices, Reader
 
 CORPUS = Path(__file__).parents[3].parent / "shared" / "corpus"
@@ -31,7 +32,7 @@ def sureness(reader: Reader, text: str, folder: Path) -> float:
 
 def samples(batch: Batch) -> pd.DataFrame:
     """Stored samples in order of GPU and time."""
-    return duckdb.sql(f"select * from read_parquet('{batch.gpu_parts[0]}') order by gpu_id, ts").df()
+    return duckdb.sql(f"select * from {samples_sql(batch.gpu_parts[:1])} order by gpu_id, ts").df()
 
 
 def real_files(*starts: str) -> list[str]:

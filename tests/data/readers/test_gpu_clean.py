@@ -18,6 +18,7 @@ from data.gpu import plain as gpu_plain
 from data.gpu import samples as gpu_samples
 from data.gpu import table as gpu_table
 from data.gpu.csv_rows import load_gpu_rows
+from data.gpu.parts import samples_sql
 from data.gpu.rollup import connect
 from data.parse import typed_csv
 from data.parse.csvio import read_layout
@@ -63,8 +64,7 @@ def batch_of(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch, way: str,
 
 def samples(batch: Batch) -> pd.DataFrame:
     """Everything in the Parquet parts, in one order."""
-    parts = ", ".join(f"'{part}'" for part in batch.gpu_parts)
-    return duckdb.sql(f"select * from read_parquet([{parts}]) order by gpu_id, ts").df()
+    return duckdb.sql(f"select * from {samples_sql(batch.gpu_parts)} order by gpu_id, ts").df()
 
 
 def assert_equal(one: Batch, other: Batch) -> None:
