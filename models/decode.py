@@ -22,7 +22,7 @@ class DecodeLoad:
     with data-parallel attention). `tokens_per_seq`: above 1 when drafted tokens are verified.
     `prefill_tokens`: prompt tokens computed by the same GPUs between two steps, out of prompts of
     `prompt_tokens` (None: as long as the context). `expert_parallel`: experts sit on different GPUs, so
-    tokens travel instead of sums.
+    tokens travel instead of sums, and everything else is copied to each attention group.
     """
 
     batch: Num
@@ -96,7 +96,7 @@ def decode_step(llm: Llm, load: DecodeLoad, rates: Rates, factors: DecodeFactors
     prompt = load.context if load.prompt_tokens is None else load.prompt_tokens
     prefill = num(load.prefill_tokens) * llm.flops_per_token_forward(prompt)
     return DecodeStep(
-        weights_s=llm.weight_bytes_read(tokens, load.weight_bytes) / bandwidth,
+        weights_s=(llm.weights_touched(tokens) + _copied(llm, load)) * load.weight_bytes / bandwidth,
         kv_s=cache / bandwidth,
         compute_s=tokens * flop / (num(load.gpus) * rates.flops * factors.eta_flops),
         constant_s=llm.layers * num(factors.layer_s) + 0 * bandwidth,
@@ -159,10 +159,16 @@ def capacity(llm: Llm, load: DecodeLoad, rates: Rates, other_bytes: Num = 0.0) -
     """
     return Capacity(
         usable_bytes=USABLE_HBM * num(rates.hbm_bytes) * load.gpus,
-        weight_bytes=llm.weight_bytes(load.weight_bytes),
+        weight_bytes=(llm.params_total + _copied(llm, load)) * load.weight_bytes,
         other_bytes=num(other_bytes),
         bytes_per_seq=llm.kv_bytes(load.context, load.kv_bytes) * kv_copies(llm, load),
     )
+
+
+def _copied(llm: Llm, load: DecodeLoad) -> Num:
+    """Parameters held again because attention is data parallel beside spread experts."""
+    groups = num(load.gpus) / load.attention_tp
+    return llm.params_shared * at_least(groups - 1, 0.0) if load.expert_parallel else num(0.0)
 
 
 def _link_s(llm: Llm, load: DecodeLoad, rates: Rates, factors: DecodeFactors) -> Num:

@@ -2,12 +2,16 @@
 
 import math
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from models.decode import DecodeFactors, DecodeLoad, capacity, decode_step, prefill_tokens_per_step
 from models.machine import Machine, Rates
 from models.shapes import Llm, num
+
+
+Layout = Literal["tensor", "expert"]
 
 
 @dataclass(frozen=True)
@@ -34,10 +38,14 @@ class Demand:
 class Placement:
     """A replica of `replica_gpus` GPUs, its batch, what caps it, and what it gives.
 
-    `batch_cap` is what fits in memory; `tokens_per_s_per_gpu` output tokens; `step_s` seconds a token.
+    `layout`: every matrix split (tensor), or experts spread and attention data parallel (expert).
+    `domains`: link domains a replica spans, above 1 its links are the network's. `batch_cap` is what fits in
+    memory; `tokens_per_s_per_gpu` output tokens; `step_s` seconds a token.
     """
 
+    layout: Layout
     replica_gpus: int
+    domains: int
     replicas: int
     batch: float
     batch_cap: float
@@ -62,17 +70,21 @@ class Choice:
 def placements(llm: Llm, machine: Machine, demand: Demand, factors: DecodeFactors) -> Choice:
     """Replicas of 1, 2, 4 ... GPUs inside the link domain, batch = min(memory, demand), best output rate.
 
-    A size is left out when the weights and one sequence do not fit, or its step is slower than
-    `slowest_step_s`. Experts are spread over the GPUs of a replica. No best one when facts are unknown or
-    nothing fits.
+    Where nothing fits a domain, 2, 4, 8 ... domains are tried over the network. A mixture of experts is tried
+    in both layouts. A size is left out when weights and one sequence do not fit; it cannot be best when its
+    step is slower than `slowest_step_s`. No best one when facts are unknown or nothing fits.
     """
     unknown = machine.missing(demand.precision, "hbm_bytes", "hbm_bytes_per_s", "domain_gpus")
     if not unknown and (machine.domain_gpus or 0) > 1:
         unknown = machine.missing(None, "link_bytes_per_s")
     if unknown:
         return Choice(None, (), unknown)
-    found = [_placed(llm, machine, demand, factors, size) for size in replica_sizes(machine, demand.gpus)]
-    tried = tuple(placement for placement in found if placement is not None)
+    tried = _fitting(llm, machine, demand, factors, replica_sizes(machine, demand.gpus))
+    wider = _domain_multiples(machine, demand.gpus)
+    if not tried and wider:
+        if machine.scaleout_bytes_per_s is None:
+            return Choice(None, (), ("scaleout_bytes_per_s",))
+        tried = _fitting(llm, machine, demand, factors, wider)
     fast = [one for one in tried if one.step_s <= demand.slowest_step_s]
     return Choice(max(fast, key=lambda one: one.tokens_per_s_per_gpu, default=None), tried)
 
@@ -85,19 +97,36 @@ def replica_sizes(machine: Machine, gpus: int) -> tuple[int, ...]:
     return tuple(sorted({*powers, *whole}))
 
 
+def _domain_multiples(machine: Machine, gpus: int) -> tuple[int, ...]:
+    domain = machine.domain_gpus or 1
+    return tuple(domain * 2**power for power in range(1, 11) if domain * 2**power <= gpus)
+
+
+def _fitting(
+    llm: Llm, machine: Machine, demand: Demand, factors: DecodeFactors, sizes: tuple[int, ...]
+) -> tuple[Placement, ...]:
+    layouts: tuple[Layout, ...] = ("tensor", "expert") if llm.is_moe else ("tensor",)
+    tried = [(layout, size) for size in sizes for layout in layouts if layout == "tensor" or size > 1]
+    found = (_placed(llm, machine, demand, factors, layout, size) for layout, size in tried)
+    return tuple(placement for placement in found if placement is not None)
+
+
 def _placed(
-    llm: Llm, machine: Machine, demand: Demand, factors: DecodeFactors, size: int
+    llm: Llm, machine: Machine, demand: Demand, factors: DecodeFactors, layout: Layout, size: int
 ) -> Placement | None:
     replicas = demand.gpus // size
+    domains = -(-size // (machine.domain_gpus or 1))
     rates = Rates.of(machine, demand.precision)
+    if domains > 1:
+        rates = replace(rates, link_bytes_per_s=num(machine.scaleout_bytes_per_s))
     load = DecodeLoad(
         batch=1.0,
         context=demand.context,
         gpus=size,
         weight_bytes=demand.weight_bytes,
         kv_bytes=demand.kv_bytes,
-        attention_tp=1.0 if llm.is_moe else size,
-        expert_parallel=llm.is_moe,
+        attention_tp=size if layout == "tensor" else 1.0,
+        expert_parallel=layout == "expert",
     )
     cap = float(capacity(llm, load, rates, demand.other_bytes_per_gpu * size).batch)
     batch = min(cap, float(np.ceil(demand.sequences / replicas)))
@@ -109,4 +138,4 @@ def _placed(
     served = replace(load, batch=batch, prefill_tokens=between, prompt_tokens=demand.prompt_tokens)
     step = decode_step(llm, served, rates, factors)
     rate = batch * replicas / float(step.total_s) / demand.gpus
-    return Placement(size, replicas, batch, cap, float(step.total_s), rate)
+    return Placement(layout, size, domains, replicas, batch, cap, float(step.total_s), rate)

@@ -136,6 +136,18 @@ class Llm:
             return 0.0
         return self.state_bytes_per_seq / (2 * sliding * self.n_kv_heads * self.head_dim * 2)
 
+    @property
+    def one_expert(self) -> float:
+        """Parameters of a routed expert over all layers, (N_total - N_active) / (E - k); 0 if dense."""
+        if not self.is_moe or self.experts is None or self.experts_active is None:
+            return 0.0
+        return (self.params_total - self.params_active) / (self.experts - self.experts_active)
+
+    @property
+    def params_shared(self) -> float:
+        """Parameters outside routed experts: attention, embeddings, shared experts, dense layers."""
+        return self.params_total - (self.experts or 0) * self.one_expert
+
     def weight_bytes(self, bytes_per_weight: Num) -> Num:
         """Bytes of all weights: N_total x bytes."""
         return self.params_total * num(bytes_per_weight)
@@ -156,15 +168,14 @@ class Llm:
     def weights_touched(self, tokens: Num) -> Num:
         """Parameters that one forward pass of `tokens` reads: all but those of experts that no token picked.
 
-        N_total - (E - E_hit) (N_total - N_active) / (E - k): the last factor is one expert of every layer,
-        because N_total and N_active differ in E - k of them. It needs no shape of the expert (two or three
-        matrices, latent width). Below one token the batch of one is read. The input embedding counts as read.
+        N_total - (E - E_hit) x one expert, which N_total and N_active fix because they differ in E - k of
+        them: no shape of the expert is needed (two or three matrices, latent width). Below one token the
+        batch of one is read. The input embedding counts as read.
         """
-        if not self.is_moe or self.experts is None or self.experts_active is None:
+        if self.experts is None:
             return self.params_total + 0 * num(tokens)
-        one_expert = (self.params_total - self.params_active) / (self.experts - self.experts_active)
         hit = self.experts_hit(at_least(num(tokens), 1.0))
-        return self.params_total - (self.experts - hit) * one_expert
+        return self.params_total - (self.experts - hit) * self.one_expert
 
     def weight_bytes_read(self, batch_tokens: Num, bytes_per_weight: Num) -> Num:
         """Bytes of weights one forward pass of `batch_tokens` reads (see `weights_touched`)."""

@@ -67,7 +67,7 @@ def step_time(phases: Phases, mode: Mode, lag: Num = 1.0) -> StepTime:
     """Wall time of a step. Sync: sum of phases. Else: max over pools + exposed weight update + other.
 
     `one_step_off`: engines make one batch while the trainer takes the one before, T = max(generation,
-    log-prob + training). `async` with trajectories of age <= `lag`: streams keep the batch full and a response
+    log-prob + training). `async` with trajectories of age <= `lag`: streams keep the batch full, a response
     may last lag + 1 steps, T = max(work + tools, (work + tail + tools) / (lag + 1), log-prob + training).
     Efficiencies measured in one mode do not hold in another (phases of synchronous verl runs predict
     asynchronous steps 1.6 to 2.4 times too slow). Raises ValueError for an unknown mode.
@@ -108,8 +108,8 @@ def best_split(
 ) -> Split:
     """Split with the shortest cycle: max(engine GPU-s / G_e + serial, trainer GPU-s / G_t).
 
-
-    GPUs come in multiples of `unit`. `serial_s`: tail that more engines do not shrink. Raises ValueError below two units.
+    GPUs come in multiples of `unit`. `serial_s`: tail that more engines do not shrink. Raises ValueError below
+    two units.
     """
     if unit < 1 or total_gpus < 2 * unit:
         raise ValueError(f"{total_gpus} GPUs cannot be split into two pools of {unit}")
