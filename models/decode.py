@@ -82,17 +82,17 @@ class DecodeStep:
 def decode_step(llm: Llm, load: DecodeLoad, rates: Rates, factors: DecodeFactors) -> DecodeStep:
     """Parts of one decode step: max(bytes / (G BW eta), FLOP / (G F eta)) + c0 + links + prefill.
 
-    bytes = weights touched + batch x cache of a sequence; FLOP = 2 N_active + attention, a token; c0 = layers
-    x `layer_s`. Links: two ring all-reduces a layer, 2 (g-1)/g of tokens x hidden x 2 bytes each; with
-    experts spread, k copies of a token in one byte and back in two. The terms go to other chips apart: only
-    the first scales with bandwidth, only prefill with FLOP/s, c0 with neither (fits on published Llama 3.1
-    70B points: 10 to 17 % against 27 to 36 % for one factor). `rates` at the precision of the matrices. NaN
-    where a peak was not published.
+    bytes = weights touched + batch x cache of a sequence (a recurrent state is read and written); FLOP = 2
+    N_active + attention, a token; c0 = layers x `layer_s`. Links: two ring all-reduces a layer, 2 (g-1)/g of
+    tokens x hidden x 2 bytes each; with experts spread, k copies of a token in one byte and back in two. The
+    terms go to other chips apart: only the first scales with bandwidth, only prefill with FLOP/s, c0 with
+    neither (fits on published Llama 3.1 70B points: 10 to 17 % against 27 to 36 % for one factor). `rates` at
+    the precision of the matrices. NaN where a peak was not published.
     """
     tokens = num(load.batch) * load.tokens_per_seq
     bandwidth = num(load.gpus) * rates.hbm_bytes_per_s * factors.eta_bandwidth
     flop = 2 * llm.params_active + llm.attention_flops_decode(load.context)
-    cache = num(load.batch) * llm.state_traffic_bytes(load.context, load.kv_bytes) * kv_copies(llm, load)
+    cache = num(load.batch) * (held_bytes(llm, load) + llm.recurrent_bytes)
     prompt = load.context if load.prompt_tokens is None else load.prompt_tokens
     prefill = num(load.prefill_tokens) * llm.flops_per_token_forward(prompt)
     return DecodeStep(
@@ -128,6 +128,12 @@ def kv_copies(llm: Llm, load: DecodeLoad) -> Num:
     return at_least(num(load.attention_tp) / heads, 1.0)
 
 
+def held_bytes(llm: Llm, load: DecodeLoad) -> Num:
+    """Bytes one sequence holds over all GPUs of a replica: its cache in every copy, a recurrent state once."""
+    grown = llm.kv_bytes(load.context, load.kv_bytes) - llm.recurrent_bytes
+    return grown * kv_copies(llm, load) + llm.recurrent_bytes
+
+
 @dataclass(frozen=True)
 class Capacity:
     """Memory of one replica in bytes, and the sequences that fit in what the weights leave."""
@@ -161,7 +167,7 @@ def capacity(llm: Llm, load: DecodeLoad, rates: Rates, other_bytes: Num = 0.0) -
         usable_bytes=USABLE_HBM * num(rates.hbm_bytes) * load.gpus,
         weight_bytes=(llm.params_total + _copied(llm, load)) * load.weight_bytes,
         other_bytes=num(other_bytes),
-        bytes_per_seq=llm.kv_bytes(load.context, load.kv_bytes) * kv_copies(llm, load),
+        bytes_per_seq=held_bytes(llm, load),
     )
 
 

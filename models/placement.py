@@ -10,7 +10,6 @@ from models.decode import DecodeFactors, DecodeLoad, capacity, decode_step, pref
 from models.machine import Machine, Rates
 from models.shapes import Llm, num
 
-
 Layout = Literal["tensor", "expert"]
 
 

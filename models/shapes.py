@@ -129,6 +129,11 @@ class Llm:
         return self.layers - (self.dense_layers or 0)
 
     @property
+    def recurrent_bytes(self) -> float:
+        """Bytes of recurrent state a sequence holds, 0 without one. A decode step reads and writes it."""
+        return (self.state_bytes_per_seq or 0.0) if self.is_recurrent else 0.0
+
+    @property
     def window_tokens(self) -> float:
         """Tokens a sliding-window layer keeps, 0 without such layers: from the bytes a sequence holds."""
         sliding = self.layers - self.attn_layers
@@ -200,11 +205,6 @@ class Llm:
             filled = at_most(num(context) / self.window_tokens, 1.0)
             return grows + fixed / 2 * num(bytes_per_value) * filled
         return grows + fixed
-
-    def state_traffic_bytes(self, context: Num, bytes_per_value: Num) -> Num:
-        """Bytes a decode step moves for a sequence: cache read once, recurrent state read and written."""
-        written = (self.state_bytes_per_seq or 0.0) if self.is_recurrent else 0.0
-        return self.kv_bytes(context, bytes_per_value) + written
 
     def attention_flops_decode(self, context: Num) -> Num:
         """FLOP of attention for a new token over `context`: 4 x layers x heads x head size x context.

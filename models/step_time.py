@@ -108,8 +108,8 @@ def best_split(
 ) -> Split:
     """Split with the shortest cycle: max(engine GPU-s / G_e + serial, trainer GPU-s / G_t).
 
-    GPUs come in multiples of `unit`. `serial_s`: tail that more engines do not shrink. Raises ValueError below
-    two units.
+    GPUs come in multiples of `unit`. `serial_s`: tail that more engines do not shrink. Raises ValueError
+    below two units.
     """
     if unit < 1 or total_gpus < 2 * unit:
         raise ValueError(f"{total_gpus} GPUs cannot be split into two pools of {unit}")
