@@ -20,8 +20,14 @@ def llm_of(catalogue: Catalogue, name: str) -> Llm:
             "data/catalog/llms.csv",
             "Name a model of the catalogue.",
         )
-    same = {f.name: getattr(row, f.name) for f in fields(Llm) if not f.name.startswith("params_")}
-    return Llm(params_total=row.params_total_b * GIGA, params_active=row.params_active_b * GIGA, **same)
+    apart = {"params_total", "params_active", "tied_embeddings"}
+    same = {f.name: getattr(row, f.name) for f in fields(Llm) if f.name not in apart}
+    return Llm(
+        params_total=row.params_total_b * GIGA,
+        params_active=row.params_active_b * GIGA,
+        tied_embeddings="tied embeddings" in row.note,
+        **same,
+    )
 
 
 def machine_of(catalogue: Catalogue, platform_id: str) -> Machine:

@@ -91,12 +91,14 @@ def decode_step(llm: Llm, load: DecodeLoad, rates: Rates, factors: DecodeFactors
     """
     tokens = num(load.batch) * load.tokens_per_seq
     bandwidth = num(load.gpus) * rates.hbm_bytes_per_s * factors.eta_bandwidth
-    flop = 2 * llm.params_active + llm.attention_flops_decode(load.context)
+    flop = 2 * llm.params_multiplied + llm.attention_flops_decode(load.context)
     cache = num(load.batch) * (held_bytes(llm, load) + llm.recurrent_bytes)
     prompt = load.context if load.prompt_tokens is None else load.prompt_tokens
     prefill = num(load.prefill_tokens) * llm.flops_per_token_forward(prompt)
     return DecodeStep(
-        weights_s=(llm.weights_touched(tokens) + _copied(llm, load)) * load.weight_bytes / bandwidth,
+        weights_s=(llm.weights_touched(tokens) + _copies(load) * (llm.params_shared - llm.params_looked_up))
+        * load.weight_bytes
+        / bandwidth,
         kv_s=cache / bandwidth,
         compute_s=tokens * flop / (num(load.gpus) * rates.flops * factors.eta_flops),
         constant_s=llm.layers * num(factors.layer_s) + 0 * bandwidth,
@@ -129,7 +131,7 @@ def kv_copies(llm: Llm, load: DecodeLoad) -> Num:
 
 
 def held_bytes(llm: Llm, load: DecodeLoad) -> Num:
-    """Bytes one sequence holds over all GPUs of a replica: its cache in every copy, a recurrent state once."""
+    """Bytes one sequence holds in a replica: its cache in every copy, a recurrent state once."""
     grown = llm.kv_bytes(load.context, load.kv_bytes) - llm.recurrent_bytes
     return grown * kv_copies(llm, load) + llm.recurrent_bytes
 
@@ -165,16 +167,15 @@ def capacity(llm: Llm, load: DecodeLoad, rates: Rates, other_bytes: Num = 0.0) -
     """
     return Capacity(
         usable_bytes=USABLE_HBM * num(rates.hbm_bytes) * load.gpus,
-        weight_bytes=(llm.params_total + _copied(llm, load)) * load.weight_bytes,
+        weight_bytes=(llm.params_total + _copies(load) * llm.params_shared) * load.weight_bytes,
         other_bytes=num(other_bytes),
         bytes_per_seq=held_bytes(llm, load),
     )
 
 
-def _copied(llm: Llm, load: DecodeLoad) -> Num:
-    """Parameters held again because attention is data parallel beside spread experts."""
-    groups = num(load.gpus) / load.attention_tp
-    return llm.params_shared * at_least(groups - 1, 0.0) if load.expert_parallel else num(0.0)
+def _copies(load: DecodeLoad) -> Num:
+    """Further copies of all but the experts, where attention is data parallel beside spread experts."""
+    return at_least(num(load.gpus) / load.attention_tp - 1, 0.0) if load.expert_parallel else num(0.0)
 
 
 def _link_s(llm: Llm, load: DecodeLoad, rates: Rates, factors: DecodeFactors) -> Num:

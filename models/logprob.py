@@ -42,7 +42,7 @@ def logprob(llm: Llm, load: LogprobLoad, rates: Rates, eta: Num) -> Logprob:
     """
     speed = num(load.gpus) * rates.flops * eta
     tokens = num(load.tokens) * load.passes
-    matrices = 2 * llm.params_active * tokens / speed
+    matrices = 2 * llm.params_multiplied * tokens / speed
     attention = llm.attention_flops_forward(load.seq_len) * tokens / speed
     padding = (matrices + attention) * num(load.pad_frac) / (1 - num(load.pad_frac))
     return Logprob(matrices_s=matrices, attention_s=attention, padding_s=padding)

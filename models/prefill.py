@@ -78,7 +78,7 @@ def prefill(
     read = passes * llm.weight_bytes_read(chunk, load.weight_bytes)
     return Prefill(
         tokens=tokens,
-        matrices_s=2 * llm.params_active * tokens / speed,
+        matrices_s=2 * llm.params_multiplied * tokens / speed,
         attention_s=samples * (whole - found) / speed,
         memory_s=read / (num(load.gpus) * rates.hbm_bytes_per_s * eta_bandwidth),
     )

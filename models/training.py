@@ -5,10 +5,17 @@ from dataclasses import dataclass
 from models.machine import Rates
 from models.shapes import RECOMPUTE, Llm, Num, num
 
-MFU_PRIORS = {"dense": (0.35, 0.41, 0.53), "moe": (0.13, 0.17, 0.30)}
-"""Low, usual, high MFU of Megatron-Bridge 26.0x. Dense: Llama 405B FP8, 0.41 H100 to 0.53 GB300.
+MFU_PRIORS = {
+    ("dense", "fp8"): (0.32, 0.39, 0.50),
+    ("dense", "fp4"): (0.20, 0.23, 0.29),
+    ("moe", "bf16"): (0.18, 0.21, 0.25),
+    ("moe", "fp8"): (0.11, 0.15, 0.22),
+    ("moe", "fp4"): (0.04, 0.05, 0.05),
+}
+"""p10, p50, p90 MFU of pretraining by class of model and precision, of the dense peak at that precision.
 
-MoE: gpt-oss-120b BF16 0.16 on H100; other MoE models differ twofold, so their own run must be measured.
+From the tables of Megatron-Bridge (docs/performance-summary.md @067f987 and release tables): 102, 18, 30, 51
+and 16 rows of Llama 3.1, gpt-oss-120b, Kimi-K2 and Nemotron 3, Hopper to GB300. Dense BF16 has no rows.
 """
 
 
@@ -67,7 +74,7 @@ def training(llm: Llm, load: TrainLoad, rates: Rates, eta: Num, optimiser_s: Num
     al., arXiv 2104.04473, section 2.2). `optimiser_s`: seconds an update, exposed communication included.
     """
     speed = num(load.gpus) * rates.flops * eta
-    matrices = 6 * llm.params_active * num(load.tokens) / speed
+    matrices = 6 * llm.params_multiplied * num(load.tokens) / speed
     attention = 3 * llm.attention_flops_forward(load.seq_len) * num(load.tokens) / speed
     again = (matrices + attention) * (_recompute(load.recompute) / 3 - 1)
     useful = matrices + attention + again
