@@ -6,6 +6,8 @@ and the browser, which looks for it, reports 404.
 
 import html
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -56,20 +58,26 @@ def csv_button(frame: pd.DataFrame, file_name: str, *, key: str, label: str = "C
     )
 
 
-def show_chart(fig: go.Figure, key: str) -> None:
+def show_chart(fig: go.Figure, key: str, on_pick: Callable[[dict[str, Any]], None] | None = None) -> None:
     """Draw a figure with its alternative text; the camera button saves it as PNG under its own name.
 
-    A figure without data is its title and the reason, in words and in less room.
+    A figure without data is its title and the reason, in words and in less room. `on_pick` is called with the
+    point (x, y, curve_number) that a person clicks, before the page runs again.
     """
     if not fig.data:
         _show_reason(fig)
         return
     name = re.sub(r"[^a-z0-9]+", "-", key.lower()).strip("-")
     image = {**PLOTLY_CONFIG["toImageButtonOptions"], "filename": name}
+    if on_pick is not None:
+        fig.update_layout(clickmode="event+select", dragmode=False)
+        fig.update_traces(selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}})
     st.plotly_chart(
         fig,
         theme=None,
         key=key,
+        on_select="ignore" if on_pick is None else partial(_picked, key, on_pick),
+        selection_mode="points",
         config={**PLOTLY_CONFIG, "toImageButtonOptions": image},
         alt=str((fig.layout.meta or {}).get("alt", "")) or None,
     )
@@ -85,6 +93,12 @@ def show_chart(fig: go.Figure, key: str) -> None:
             on_click="ignore",
             help="CSV of the points drawn. The camera above the chart saves it as PNG.",
         )
+
+
+def _picked(key: str, on_pick: Callable[[dict[str, Any]], None]) -> None:
+    points = st.session_state[key].selection.points
+    if points:
+        on_pick(points[0])
 
 
 def _show_reason(fig: go.Figure) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from analysis.result import Result
 from charts.synthetic import is_synthetic
@@ -26,14 +27,22 @@ def stop_when_empty(title: str, result: Result) -> None:
 
 
 def show_head(
-    title: str, results: Sequence[Result], figures: Sequence[str] | None = None, lead: str = ""
-) -> None:
-    """Draw the head of a page; the first result carries the answer, all go into a shared report."""
-    show_title(title, results, synthetic=any(is_synthetic(r) for r in results), lead=lead)
+    title: str,
+    results: Sequence[Result],
+    figures: Sequence[str] | None = None,
+    lead: str = "",
+    bar: bool = True,
+) -> DeltaGenerator:
+    """Draw the head of a page; the first result carries the answer, all go into a shared report.
+
+    Returns the place of the share bar; without `bar` the page fills it when it has more results to share.
+    """
+    place = show_title(title, results, synthetic=any(is_synthetic(r) for r in results), lead=lead, bar=bar)
     show_answer(results[0])
     _offer_details(results[0])
     show_figures(results[0], figures)
     show_warnings(results[0])
+    return place
 
 
 def _offer_details(result: Result) -> None:
@@ -47,18 +56,24 @@ def _offer_details(result: Result) -> None:
 
 
 def show_title(
-    title: str, results: Sequence[Result] = (), *, synthetic: bool = False, lead: str = ""
-) -> None:
-    """Draw title, the mark of made-up data, what the page is (`lead`), and the share bar for `results`."""
+    title: str, results: Sequence[Result] = (), *, synthetic: bool = False, lead: str = "", bar: bool = True
+) -> DeltaGenerator:
+    """Draw title, the mark of made-up data, what the page is (`lead`), and the share bar for `results`.
+
+    Returns the place of the share bar, empty without `bar`.
+    """
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         with st.container(horizontal=True, vertical_alignment="center", width="content", key="page_title"):
             st.title(title, anchor=False, width="content")
             if synthetic:
                 st.badge("synthetic data", icon=":material/science:", color="violet", help=MADE_UP)
-        if results:
-            share_bar(list(results), title)
+        place = st.container(width="content")
+        if results and bar:
+            with place:
+                share_bar(list(results), title)
     if lead:
         st.caption(lead)
+    return place
 
 
 def is_nothing(result: Result) -> bool:

@@ -93,30 +93,55 @@ def show_table(
     labels: Mapping[str, str] | None = None,
     percent: Sequence[str] = (),
     cents: Sequence[str] = (),
-) -> None:
+    blank: Mapping[str, str] | None = None,
+    optional: Sequence[str] = (),
+    select: str = "",
+) -> int | None:
     """Draw one result table with its CSV button; an absent or empty one is skipped.
 
-    Columns in `cents` are bills: they show every cent, where others show three digits.
+    Columns in `cents` are bills: they show every cent, where others show three digits. `blank` says in words
+    what an empty cell of a column means; `optional` columns are left out when they hold nothing or only 0.
+    With `select`, the key of the widget, rows can be picked: returns the place of the picked row.
     """
     frame = result.tables.get(name)
     if frame is None or frame.empty:
-        return
+        return None
     if columns:
         frame = frame[[c for c in columns if c in frame.columns]]
+    frame = frame[[c for c in frame.columns if c not in optional or holds_something(frame[c])]]
+    frame = in_words(frame, blank or {})
     shown = as_shown(frame, percent)
     words = in_percent(labels or {}, percent)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         st.markdown(f"**{title}**", width="content")
         csv_button(frame, f"{result.analysis}-{name}.csv", key=f"csvtable_{result.analysis}_{name}")
-    st.dataframe(
+    picked = st.dataframe(
         shown,
         hide_index=True,
         column_config=column_config(shown, words) | _to_the_cent(shown, words, cents),
-        key=f"table_{result.analysis}_{name}",
+        key=select or f"table_{result.analysis}_{name}",
         height=table_height(len(shown)),
         placeholder=UNKNOWN,
         alt=f"Table: {title}",
+        on_select="rerun" if select else "ignore",
+        selection_mode="single-row",
     )
+    rows = picked.selection.rows if select else []
+    return int(rows[0]) if rows and rows[0] < len(shown) else None
+
+
+def holds_something(values: pd.Series) -> bool:
+    """Whether a column has any value that is not missing, empty or 0."""
+    return any(v is not None and v == v and v != "" and v != 0 for v in values.tolist())
+
+
+def in_words(frame: pd.DataFrame, blank: Mapping[str, str]) -> pd.DataFrame:
+    """Return the frame with the empty cells of the columns in `blank` in words."""
+    out = frame.copy()
+    for name, word in blank.items():
+        if name in out.columns:
+            out[name] = [word if v is None or v != v or v == "" else v for v in out[name].tolist()]
+    return out
 
 
 def _to_the_cent(frame: pd.DataFrame, labels: Mapping[str, str], names: Sequence[str]) -> dict[str, Any]:

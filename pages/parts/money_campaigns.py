@@ -1,0 +1,147 @@
+"""Campaigns on the Money page: spend by week, what failed, and the runs and attempts behind each figure."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from analysis.lost import KIND_WORDS
+from analysis.result import Result
+from charts import campaigns as charts
+from pages.parts.choose import dropdown, segments
+from pages.parts.download import show_chart
+from pages.parts.state import current
+from pages.parts.tables import show_table
+
+ALL, NONE = "*", ""
+LINES = ("gpus", "judge", "sandbox", "evals", "storage", "data", "staff", "unused", "other")
+CENTS = (
+    "usd_full", "usd_campaign", "usd_compute", *(f"usd_{line}" for line in LINES), "usd_shared_in",
+    "usd_failed", "usd_cancelled", "usd_restarted", "usd_lost", "usd", "usd_low", "usd_high",
+)  # fmt: skip
+LABELS = {
+    "usd_full": "Full boundary (USD)",
+    "usd_campaign": "Campaign boundary (USD)",
+    "usd_compute": "Compute boundary (USD)",
+    "usd_gpus": "GPUs (USD)",
+    "usd_judge": "Judge GPUs (USD)",
+    "usd_sandbox": "Sandbox cores (USD)",
+    "usd_evals": "Evaluations (USD)",
+    "usd_storage": "Storage (USD)",
+    "usd_data": "Data (USD)",
+    "usd_staff": "Staff (USD)",
+    "usd_unused": "Unused commitments (USD)",
+    "usd_other": "Other, credits, tax (USD)",
+    "usd_shared_in": "Of it by sharing rules (USD)",
+    "usd_failed": "Failed attempts (USD)",
+    "usd_cancelled": "Cancelled (USD)",
+    "usd_restarted": "Restarted (USD)",
+    "usd_lost": "Bought nothing (USD)",
+    "shipped_checkpoint": "Checkpoint shipped",
+    "share_frac": "Share of all (%)",
+    "usd": "Cost (USD)",
+    "usd_low": "Lost for sure (USD)",
+    "wall_h": "Clock (h)",
+    "job": "Scheduler job",
+    "what": "Line",
+    "how": "Matched by",
+    "owner": "Known owner",
+    "status": "Ended as",
+}
+HOW = {
+    "tag": "tag", "booked": "by hand", "resource": "machine", "job": "scheduler job", "time": "model and time",
+    "allocation": "held GPUs", "none": "nobody",
+}  # fmt: skip
+
+
+def show(result: Result) -> None:
+    """Spend by campaign or team and week, the campaigns, what bought nothing, what nobody bears."""
+    theme = current().theme
+    by = segments("mo_by", "Weeks by", ["campaign", "team"], "campaign", str.capitalize)
+    show_chart(charts.spend_by_week(result, theme, by), "money-weeks", lambda at: _open_week(result, at))
+    show_table(
+        result, "campaigns", title="Campaigns, failed and shared work included", cents=CENTS, labels=LABELS,
+        blank={"campaign": "no campaign"},
+        columns=("campaign", "team", "runs", "usd_full", "share_frac", "usd_campaign", "usd_compute", "usd_lost",
+                 "usd_failed", "usd_cancelled", "usd_restarted", *(f"usd_{line}" for line in LINES),
+                 "usd_shared_in", "gpu_h", "shipped_checkpoint"),
+        optional=("team", "usd_failed", "usd_cancelled", "usd_restarted", *(f"usd_{line}" for line in LINES),
+                  "usd_shared_in", "shipped_checkpoint", "usd_lost"),
+    )  # fmt: skip
+    if by == "team" and (result.tables["teams"]["team"] != "").any():
+        show_table(
+            result, "teams", title="Teams", cents=CENTS, labels=LABELS, blank={"team": "no team"},
+            columns=("team", "campaigns", "usd", "share_frac"),
+        )  # fmt: skip
+    _show_runs(result)
+    _show_lost(result)
+    unallocated = result.tables["unallocated"]
+    words = unallocated.assign(how=[HOW.get(how, how) for how in unallocated["how"]])
+    show_table(
+        Result(result.analysis, result.params, "", tables={"unallocated": words}), "unallocated",
+        title="Borne by no campaign", cents=CENTS, labels=LABELS, blank={"owner": "nobody"},
+    )  # fmt: skip
+
+
+def _open_week(result: Result, at: dict[str, Any]) -> None:
+    week = str(at["x"])
+    if week in set(result.tables["behind"]["week"]):
+        st.session_state["mo_week"] = week
+
+
+def _show_runs(result: Result) -> None:
+    """Runs and attempts behind a campaign and a week."""
+    behind = result.tables["behind"]
+    if behind.empty:
+        return
+    campaigns = list(dict.fromkeys(behind["campaign"]))
+    weeks = sorted({week for week in behind["week"] if week})
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        named = [c for c in campaigns if c]
+        names = {ALL: "All campaigns", **{c: c for c in named}, NONE: "No campaign"}
+        picked = dropdown("mo_campaign", "Runs behind", list(names), ALL, names.__getitem__, width=240)
+        times = {ALL: "All weeks", **{w: w for w in weeks}}
+        week = dropdown("mo_week", "Week", list(times), ALL, times.__getitem__, width=160)
+    rows = behind[
+        ((behind["campaign"] == picked) | (picked == ALL)) & ((behind["week"] == week) | (week == ALL))
+    ]
+    shown = Result(result.analysis, result.params, "", tables={"behind": summed(rows)})
+    show_table(
+        shown, "behind", title="Runs and attempts behind it", cents=("usd",), labels=LABELS,
+        blank={"run": "no run", "campaign": "no campaign"},
+        optional=("attempt", "job", "status", "gpu_h"),
+    )  # fmt: skip
+
+
+def summed(rows: pd.DataFrame) -> pd.DataFrame:
+    """Dollars by run, attempt, job and line, the dearest first; in cents, so sums are exact."""
+    keys = ["campaign", "run", "attempt", "job", "status", "what"]
+    sums = rows.groupby(keys, dropna=False, sort=False, as_index=False)[["gpu_h", "usd"]].sum()
+    sums["usd"] = sums["usd"].round(2)
+    sums["attempt"] = sums["attempt"].astype("Int64")
+    return sums.sort_values("usd", ascending=False, kind="stable").reset_index(drop=True)
+
+
+def _show_lost(result: Result) -> None:
+    lost = result.tables["lost"]
+    causes = list(dict.fromkeys(lost[lost["usd"] > 0].sort_values("usd", ascending=False)["cause"]))
+
+    def opened(at: dict[str, Any]) -> None:
+        if at["y"] in causes:
+            st.session_state["mo_cause"] = at["y"]
+
+    show_chart(charts.lost_by_cause(result, current().theme), "money-lost", opened)
+    if not causes:
+        return
+    names = {ALL: "All causes", **{c: c or "not stated" for c in causes}}
+    cause = dropdown("mo_cause", "Attempts behind the cause", list(names), ALL, names.__getitem__, width=280)
+    rows = lost[(lost["usd"] > 0) & ((lost["cause"] == cause) | (cause == ALL))]
+    rows = rows.sort_values("usd", ascending=False, kind="stable").reset_index(drop=True)
+    rows = rows.assign(kind=[KIND_WORDS.get(kind, kind) for kind in rows["kind"]])
+    show_table(
+        Result(result.analysis, result.params, "", tables={"lost": rows}), "lost",
+        title="Attempts whose dollars bought nothing", cents=CENTS, labels=LABELS | {"kind": "What was lost"},
+        columns=("run", "attempt", "campaign", "team", "status", "kind", "cause", "usd", "usd_low", "gpu_h",
+                 "wall_h", "weeks", "why"),
+        optional=("team", "wall_h"),
+    )  # fmt: skip
