@@ -1,0 +1,139 @@
+"""How wrong a prediction was: errors, bias, bands, coverage, and what simple rules would have said."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import beta
+
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+BAND = 0.8
+"""Mass of the band from p10 to p90."""
+DRAWS, SEED = 1000, 0
+FEW = 3
+
+
+@dataclass(frozen=True)
+class Error:
+    """Predicted over measured of one rule: median |p/m - 1|, geometric mean, and of how many pairs."""
+
+    n: int
+    median_abs_error: float | None
+    bias: float | None
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """`hits` of `n` measured values inside their band, with the exact 95 % binomial interval of the share."""
+
+    hits: int
+    n: int
+    share: float | None
+    low: float
+    high: float
+
+    @property
+    def holds(self) -> bool:
+        """True when the interval contains the nominal mass."""
+        return self.low <= BAND <= self.high
+
+
+def error(log_errors: Floats) -> Error:
+    """Summary of log(predicted / measured); NaN are pairs without a prediction. None without any."""
+    known = log_errors[np.isfinite(log_errors)]
+    if not len(known):
+        return Error(0, None, None)
+    wrong = float(np.median(np.abs(np.expm1(known))))
+    return Error(len(known), wrong, float(np.exp(known.mean())))
+
+
+def quantiles(log_errors: Floats) -> tuple[float | None, float | None]:
+    """p10 and p90 of predicted / measured; None below three pairs."""
+    known = log_errors[np.isfinite(log_errors)]
+    if len(known) < FEW:
+        return None, None
+    low, high = np.exp(np.quantile(known, [0.1, 0.9]))
+    return float(low), float(high)
+
+
+def coverage(hits: int, n: int) -> Coverage:
+    """Share of hits with its 95 % interval (Clopper and Pearson 1934).
+
+    >>> coverage(8, 10).share
+    0.8
+    """
+    if not n:
+        return Coverage(0, 0, None, 0.0, 1.0)
+    low = float(beta.ppf(0.025, hits, n - hits + 1)) if hits else 0.0
+    high = float(beta.ppf(0.975, hits + 1, n - hits)) if hits < n else 1.0
+    return Coverage(hits, n, hits / n, low, high)
+
+
+def half_width(residuals: Floats) -> float:
+    """Log half-width of a band that holds 80 % of left-out residuals around their prediction; NaN below 3.
+
+    Split conformal (Lei et al. 2018): the ceil(0.8 (n + 1))-th smallest absolute residual, the largest when n
+    is too small for it.
+    """
+    known = np.sort(np.abs(residuals[np.isfinite(residuals)]))
+    if len(known) < FEW:
+        return float("nan")
+    return float(known[min(int(np.ceil(BAND * (len(known) + 1))), len(known)) - 1])
+
+
+def bootstrap_median(log_errors: Floats, groups: Sequence[str]) -> tuple[float, float] | None:
+    """95 % interval of the median absolute error when whole models are drawn again; None below 3 models."""
+    names = np.array(groups)
+    by_model = [log_errors[names == name] for name in sorted(set(groups))]
+    by_model = [found[np.isfinite(found)] for found in by_model if np.isfinite(found).any()]
+    if len(by_model) < FEW:
+        return None
+    rng = np.random.default_rng(SEED)
+    picks = rng.integers(0, len(by_model), (DRAWS, len(by_model)))
+    medians = [np.median(np.abs(np.expm1(np.concatenate([by_model[i] for i in row])))) for row in picks]
+    low, high = np.quantile(medians, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def left_out(
+    groups: Sequence[str], test: Mask, train: Mask, predict: Callable[[Mask, Mask], Floats]
+) -> Floats:
+    """Predictions of `test`, each from `train` without its group; NaN elsewhere.
+
+    `predict(train, test)` returns as many values as `test` has.
+    """
+    names = np.array(groups)
+    out = np.full(len(names), np.nan)
+    for name in sorted(set(names[test])):
+        asked = test & (names == name)
+        out[asked] = predict(train & (names != name), asked)
+    return out
+
+
+def constant(base: Floats, measured: Floats) -> Callable[[Mask, Mask], Floats]:
+    """Rule: one factor on `base` (logs), the median over the pairs it may see; NaN without any."""
+
+    def predict(train: Mask, test: Mask) -> Floats:
+        gap = (measured - base)[train]
+        gap = gap[np.isfinite(gap)]
+        out: Floats = base[test] + (np.log(np.median(np.exp(gap))) if len(gap) else np.nan)
+        return out
+
+    return predict
+
+
+def pair_median(pairs: Sequence[str], measured: Floats) -> Callable[[Mask, Mask], Floats]:
+    """Rule: the median ratio of the same platform pair over the pairs it may see; NaN without any."""
+    names = np.array(pairs)
+
+    def predict(train: Mask, test: Mask) -> Floats:
+        out = np.full(int(test.sum()), np.nan)
+        for i, name in enumerate(names[test]):
+            same = measured[train & (names == name)]
+            if len(same):
+                out[i] = np.log(np.median(np.exp(same)))
+        return out
+
+    return predict
