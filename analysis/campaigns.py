@@ -17,7 +17,7 @@ from analysis.campaignruns import BEHIND, behind
 from analysis.campaignruns import NUMBERS as BEHIND_NUMBERS
 from analysis.campaignwords import answer, figures, notices
 from analysis.common import result
-from analysis.frames import NAN, Row, known, number, records, table, text
+from analysis.frames import NAN, Row, known, number, ratio, records, table, text
 from analysis.lost import (
     BY,
     BY_NUMBERS,
@@ -43,7 +43,8 @@ from models.sharing import rounded
 
 STATES = ("failed", "cancelled", "restarted")
 LINE_COLUMNS = [f"usd_{name}" for name in LINES]
-CAMPAIGN_NUMBERS = ["usd_full", "usd_campaign", "usd_compute", *LINE_COLUMNS, "usd_shared_in"]
+CAMPAIGN_NUMBERS = ["usd_full", "usd_campaign", "usd_compute", "usd_compute_low", "usd_compute_high"]
+CAMPAIGN_NUMBERS += [*LINE_COLUMNS, "usd_shared_in"]
 CAMPAIGN_NUMBERS += [f"usd_{state}" for state in STATES] + ["usd_lost", "gpu_h", "share_frac"]
 CAMPAIGNS = ["campaign", "team", "shipped_checkpoint", "runs", *CAMPAIGN_NUMBERS]
 WEEKS = ["campaign", "team", "week", "usd"]
@@ -59,7 +60,7 @@ EMPTY = {
 Bearer = tuple[str, str]
 Cells = dict[tuple[Bearer, str, str], Decimal]
 Sums = dict[Bearer, dict[str, Decimal]]
-POOLS = ("gpus", "judge", "sandbox")
+POOLS = ("gpus", "judge", "sandbox", "tokens")
 
 
 class CampaignsParams(MoneyParams):
@@ -177,7 +178,8 @@ def _campaigns(
         row["shipped_checkpoint"] = text(about.get(bearer[0], {}).get("shipped_checkpoint"))
         row |= {f"usd_{name}": _sum(sums, bearer, name) for name in LINES}
         row["usd_campaign"] = total([row[f"usd_{name}"] for name in POOLS])
-        row["usd_compute"] = round(_compute(lines, kept), 2)
+        low, high = _compute(lines, kept)
+        row |= {"usd_compute": low, "usd_compute_low": low, "usd_compute_high": high}
         row["usd_shared_in"] = cents(total([line.usd for line in lines if line.rule]))
         row["runs"] = len({line.share.run for line in lines if line.share.run and not line.rule})
         row |= _states(lines, attempts)
@@ -192,29 +194,38 @@ def _campaigns(
     )
 
 
-def _kept(view: View, params: CampaignsParams) -> dict[tuple[str, int], float]:
-    """Surviving share of each attempt of the home (NaN: not known), as the ledger has it."""
+Kept = dict[tuple[str, int | None, bool], float]
+
+
+def _kept(view: View, params: CampaignsParams) -> Kept:
+    """Surviving share of each attempt (NaN: not known), as the ledger has it; True: of its tokens."""
     spend = compute_spend(view, params.model_copy(update={"runs": (), "platforms": ()}))
-    return {(row["run"], row["attempt"]): number(row["kept_frac"]) for row in records(spend.attempts)}
+    kept: Kept = {(r["run"], r["attempt"], False): number(r["kept_frac"]) for r in records(spend.attempts)}
+    for bill in spend.bills:
+        kept[bill["run"], bill["attempt"], True] = ratio(number(bill["usd_kept"]), number(bill["usd"]))
+    return kept
 
 
-def _compute(lines: Sequence[Line], kept: dict[tuple[str, int], float]) -> float:
-    """Dollars of pools on the surviving lineage; NaN where a run lost an attempt and a share names none."""
-    parts = []
+def _compute(lines: Sequence[Line], kept: Kept) -> tuple[float, float]:
+    """Least and most dollars of pools on the surviving lineage. They differ where a share names no attempt of
+    a run that lost one: all of it or nothing of it may have survived.
+    """
+    sure, loose = [], []
     of_run: dict[str, set[float]] = {}
-    for (run, _), frac in kept.items():
-        of_run.setdefault(run, set()).add(frac)
+    for (run, _, of_tokens), frac in kept.items():
+        if not of_tokens:
+            of_run.setdefault(run, set()).add(frac)
     for line in lines:
         share = line.share
         if line.line not in POOLS or share.run is None:
             continue
-        if share.attempt is None:
-            frac = 1.0 if of_run.get(share.run) == {1.0} else NAN
-        else:
-            frac = kept.get((share.run, share.attempt), NAN)
-            frac = frac if known(frac) else 0.0
-        parts.append(float(line.usd) * frac)
-    return math.fsum(parts)
+        if share.attempt is None and of_run.get(share.run) != {1.0}:
+            loose.append(float(line.usd))
+            continue
+        frac = kept.get((share.run, share.attempt, line.line == "tokens"), NAN)
+        frac = 1.0 if share.attempt is None else frac if known(frac) else 0.0
+        sure.append(float(line.usd) * frac)
+    return tuple(round(math.fsum([*sure, *(usd for usd in loose if usd * side > 0)]), 2) for side in (-1, 1))  # type: ignore[return-value]
 
 
 def _states(lines: Sequence[Line], attempts: Attempts) -> Row:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from analysis.common import figure
-from analysis.frames import Row, known, number
+from analysis.frames import Row
 from analysis.result import Figure, Notice
 from analysis.shares import BILL, Shares
 from analysis.spend import synthetic_notice
@@ -15,7 +15,10 @@ from models.cents import total
 NOTHING = (
     "No charge and no allocation with a price lies in the period: load a bill, or runs with their pools."
 )
-NO_LINEAGE = "a part of the bill names a run but no attempt, so what survived of it is not known"
+NO_LINEAGE = (
+    "A part of the bill names a run but no attempt: the compute boundary counts nothing of it as surviving, "
+    "and its upper bound all of it."
+)
 
 
 def _own(rows: Sequence[Row]) -> list[Row]:
@@ -29,23 +32,17 @@ def _sum(rows: Sequence[Row], name: str) -> float:
 def figures(rows: Sequence[Row], unallocated: Sequence[Row], lost: Sequence[Row]) -> list[Figure]:
     """Totals at each boundary, what no campaign bears, failed work and losses. A bill is exact."""
     mine = _own(rows)
-    computed = [number(row["usd_compute"]) for row in mine]
     empty = not rows
     low = float(total([row["usd_low"] for row in lost])) if lost else 0.0
     bought_nothing = float(total([row["usd"] for row in lost])) if lost else 0.0
     paid = [
         ("spend_full", None if empty else _sum(mine, "usd_full"), "full", NOTHING),
         ("spend_campaign", None if empty else _sum(mine, "usd_campaign"), "campaign", NOTHING),
-        (
-            "spend_compute",
-            None if empty else math.fsum(computed),
-            "compute",
-            NOTHING if empty else NO_LINEAGE,
-        ),
         ("spend_unallocated", None if empty else _sum(unallocated, "usd"), "full", NOTHING),
         ("spend_total", None if empty else _sum(rows, "usd_full"), "full", NOTHING),
     ]
     out = [figure(name, value, boundary=edge, missing=why) for name, value, edge, why in paid]
+    out.insert(2, _computed(mine, empty))
     for state in ("failed", "cancelled", "restarted"):
         value = None if empty else _sum(rows, f"usd_{state}")
         out.append(figure(f"spend_{state}", value, boundary="campaign", missing=NOTHING))
@@ -61,6 +58,13 @@ def figures(rows: Sequence[Row], unallocated: Sequence[Row], lost: Sequence[Row]
         )
     )
     return out
+
+
+def _computed(mine: Sequence[Row], empty: bool) -> Figure:
+    """What surely survived; with the bounds where the bill does not say of which attempt a part is."""
+    low, high = (math.fsum(row[f"usd_compute_{end}"] for row in mine) for end in ("low", "high"))
+    ends = {"low": low, "high": high, "interval": "bounds"} if high > low else {}
+    return figure("spend_compute", None if empty else low, **ends, boundary="compute", missing=NOTHING)
 
 
 def answer(shares: Shares, rows: Sequence[Row], unallocated: Sequence[Row], lost: Sequence[Row]) -> str:
@@ -98,6 +102,6 @@ def notices(shares: Shares, rows: Sequence[Row], synthetic: Sequence[str]) -> li
         few = plural("campaign", len(open_ones))
         words = f"No shipped checkpoint is named for {few} {listing(sorted(set(open_ones)))}."
         out.append(Notice("nothing_shipped", words))
-    if any(not known(number(row["usd_compute"])) for row in _own(rows)):
-        out.append(Notice("lineage_of_bill_unknown", f"{NO_LINEAGE[0].upper()}{NO_LINEAGE[1:]}."))
+    if any(row["usd_compute_high"] > row["usd_compute_low"] for row in _own(rows)):
+        out.append(Notice("lineage_of_bill_unknown", NO_LINEAGE))
     return out

@@ -112,6 +112,7 @@ class _Matcher:
         self.how: dict[int, str] = {}
         self.why: dict[int, str] = {}
         self.over: dict[int, tuple[float, float]] = {}
+        self.disputed: dict[tuple[str, str], set[int]] = {}
         self.by_host: dict[str, list[Hold]] = defaultdict(list)
         self.by_group: dict[str, list[Hold]] = defaultdict(list)
         self.by_account: dict[str, list[Hold]] = defaultdict(list)
@@ -180,7 +181,18 @@ class _Matcher:
         there = list(mine)
         names = _machine(charge)
         on_it = [hold for hold in there if names & host_names(hold.host)]
+        if not on_it:
+            self._dispute(charge, names)
         return ((*key, tuple(sorted(names))), how, on_it) if on_it else (key, how, there)
+
+    def _dispute(self, charge: Charge, names: set[str]) -> None:
+        """Remember who, by samples or the scheduler, held the machine that a tag gives to somebody else."""
+        start, end = span(charge)
+        for hold in (hold for name in sorted(names) for hold in self.by_host.get(name, ())):
+            if hold.gpu_s(start, end) > 0:
+                said = charge.run or charge.campaign or f"job {charge.job}"
+                held = hold.run or f"job {hold.job}"
+                self.disputed.setdefault((said, held), set()).add(charge.number)
 
     def _named(
         self, charge: Charge, index: dict[str, list[Hold]], kind: str
@@ -319,6 +331,13 @@ class _Matcher:
                 f"that bought {bought:,.2f}. Their dollars are shared in proportion."
             )
             out.append(Notice("over_matched", words, "costs"))
+        for (said, holder), lines in sorted(self.disputed.items()):
+            n = len(lines)
+            words = (
+                f"{n} {plural('line', n)} of {said} by a tag {'names' if n == 1 else 'name'} a machine that "
+                f"{holder} held then by samples or the scheduler: the tag counts."
+            )
+            out.append(Notice("tag_and_holder_differ", words, said))
         if self.all.ambiguous:
             words = (
                 f"{listing(self.all.ambiguous)} may be jobs of the scheduler file under other names: say "

@@ -1,7 +1,8 @@
 """Who bears which dollars: the one truth that waste, campaigns and reconciliation stand on."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
 from analysis.bill import Bill, span_of
@@ -11,6 +12,7 @@ from analysis.matching import Part, matched_bill
 from analysis.moneyparams import ALL, MoneyParams
 from analysis.prices import price_rows
 from analysis.result import Assumption, Notice
+from analysis.unbilled import EVALS, TOKENS, Span, Unbilled, beside, load_unbilled
 from analysis.words import listing
 from data.queries import bills as queries
 from data.view import View
@@ -49,7 +51,8 @@ class Share:
 @dataclass(frozen=True)
 class Shares:
     """All shares of [start, end). `basis` is "bill" when GPU charges exist in the period, else "rate":
-    allocations x price book, beside the cost rows of other kinds. Without `has_scheduler`, GPU time that no
+    allocations x price book, evaluations and token bills (`unbilled`), beside the cost rows of other kinds.
+    Without `has_scheduler`, GPU time that no
     share names an owner for is of unknown use, not unallocated.
 
     `invoice_usd` is the billed total of the cost rows (None without any): never added to `usd` of shares.
@@ -81,12 +84,15 @@ def load_shares(view: View, params: MoneyParams) -> Shares:
     notices, assumptions = [*bill.notices, *matched.notices], list(bill.assumptions)
     ids: tuple[str, ...] = ()
     start, end = bill.start, bill.end
-    if not bill.has_gpus:
+    more = load_unbilled(view, None if bill.period == ALL else (bill.start, bill.end))
+    if bill.has_gpus:
+        notices += beside(more)
+    else:
         rate = _rate_basis(view, params, bill, len(bill.charges))
-        shares += rate.shares
-        notices, assumptions, ids = [*notices, *rate.notices], [*assumptions, *rate.assumptions], rate.ids
-        if bill.period == ALL and rate.span is not None:
-            start, end = rate.span if not bill.charges else (min(start, rate.span[0]), max(end, rate.span[1]))
+        shares += [*rate.shares, *_extras(more, max([len(bill.charges), *(s.charge for s in rate.shares)]))]
+        notices, ids = [*notices, *rate.notices, *more.notices], rate.ids
+        assumptions += [*rate.assumptions, *more.assumptions]
+        start, end = _extent(bill, shares, rate.span)
     if params.runs or params.platforms:
         words = "A bill is shown whole: the chosen runs and platforms do not narrow it."
         notices.append(Notice("bill_is_whole", words))
@@ -102,6 +108,28 @@ def _share(part: Part) -> Share:
         part.charge.number, part.day, part.charge.kind, part.platform, part.run, part.attempt, part.pool,
         part.role, part.job, part.campaign, part.team, part.how, part.gpu_s, part.usd,
     )  # fmt: skip
+
+
+def _extent(bill: Bill, shares: Sequence[Share], held: Span | None) -> Span:
+    """The month; for all periods the time from the first charge, allocation or day to the last."""
+    if bill.period != ALL:
+        return bill.start, bill.end
+    spans = [(bill.start, bill.end)] if bill.charges else []
+    spans += [held] if held is not None else []
+    marks = [datetime.combine(s.day, time()) for s in shares if s.day and s.kind in (EVALS, TOKENS)]
+    spans += [(min(marks), max(marks) + timedelta(days=1))] if marks else []
+    return (min(s for s, _ in spans), max(e for _, e in spans)) if spans else (bill.start, bill.end)
+
+
+def _extras(found: Unbilled, last: int) -> list[Share]:
+    """Shares of evaluations and token bills, their charges numbered after `last`."""
+    return [
+        Share(
+            last + 1 + row.charge, row.day, row.kind, None, row.run, row.attempt, None, None, None,
+            row.campaign, row.team, "booked", None, row.usd,
+        )
+        for row in found.rows
+    ]  # fmt: skip
 
 
 def _covers(jobs: list[Row], start: datetime, end: datetime) -> bool:

@@ -13,11 +13,12 @@ from data.money.rules import SharingRule
 from models.cents import total
 from models.sharing import share_out
 
-LINES = ("gpus", "judge", "sandbox", "evals", "storage", "data", "staff", "unused", "other")
+LINES = ("gpus", "judge", "sandbox", "tokens", "evals", "storage", "data", "staff", "unused", "other")
 LINE_WORDS = {
     "gpus": "GPUs of training and rollout",
     "judge": "Judge and reward-model GPUs",
     "sandbox": "Sandbox and other CPU cores",
+    "tokens": "Hosted services, paid by the token",
     "evals": "Evaluations",
     "storage": "Storage",
     "data": "Data",

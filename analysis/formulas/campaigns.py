@@ -24,7 +24,7 @@ METRICS = (
     Formula(
         "spend_campaign",
         "Borne by campaigns, pools",
-        "shares of GPUs, judges and sandboxes of campaigns, failed and cancelled attempts included",
+        "shares of GPUs, judges, sandboxes and tokens of campaigns, failed and cancelled attempts included",
         "usd",
         "campaign",
         _BILL,
@@ -32,7 +32,8 @@ METRICS = (
     Formula(
         "spend_compute",
         "Borne by campaigns, surviving pools",
-        "sum of pool shares x share of the attempt's step seconds on the surviving lineage",
+        "sum of pool shares x share of the attempt's step seconds on the surviving lineage; shares that name no "
+        "attempt count in the upper bound alone",
         "usd",
         "compute",
         _BILL,

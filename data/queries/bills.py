@@ -87,6 +87,24 @@ _OWNERS = """
 select r.run, r.campaign, c.team from runs r left join campaigns c on c.campaign = r.campaign order by r.run
 """
 
+_EVALS = """
+select e.eval_id, e.attempt, e.at, e.usd, r.run, r.campaign, c.team
+  from evals e left join checkpoints k using (checkpoint) left join runs r on r.run = coalesce(e.run, k.run)
+  left join campaigns c on c.campaign = r.campaign
+ where e.usd is not null and e.usd <> 0 order by e.eval_id
+"""
+
+_ATTEMPTS = """
+select t.run, t.attempt, t.started_at, t.ended_at, t.elapsed_s as seconds, r.campaign, c.team
+  from attempts t join runs r using (run) left join campaigns c on c.campaign = r.campaign
+ order by t.run, t.attempt
+"""
+
+_BOOKED = """
+select distinct run, campaign, bucket, provider, service from costs
+ where billed_cost is not null or effective_cost is not null order by all
+"""
+
 _TEAMS = "select campaign, team from campaigns where team is not null order by campaign"
 
 
@@ -128,6 +146,21 @@ def never_amortised(view: View) -> list[str | None]:
 def commitments(view: View) -> pd.DataFrame:
     """Whether any row of a commitment is a GPU charge (`gpu`), and whether any is used (`used`)."""
     return view.frame(_GPU_COMMITMENTS)
+
+
+def evaluations(view: View) -> pd.DataFrame:
+    """Evaluations that cost something: eval_id, attempt, at, usd, and their run, campaign and team."""
+    return view.frame(_EVALS)
+
+
+def attempts(view: View) -> pd.DataFrame:
+    """Attempts with their clock: run, attempt, started_at, ended_at, seconds, campaign, team."""
+    return view.frame(_ATTEMPTS)
+
+
+def booked(view: View) -> pd.DataFrame:
+    """Who and what the cost rows of the home name: run, campaign, bucket, provider, service."""
+    return view.frame(_BOOKED)
 
 
 def owners(view: View) -> dict[str, tuple[str | None, str | None]]:

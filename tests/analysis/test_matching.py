@@ -31,6 +31,17 @@ def test_a_tag_wins_over_the_machine(empty_home: Home, tmp_path: Path) -> None:
     hold(empty_home, "r2", DAY, 24, hosts={"node-b": 8}, campaign="spring")
     load(empty_home, tmp_path, [charge(480, gpu_h=192, node="node-a", Tags='{"run": "r2"}')])
     assert by(shares(empty_home), "run", "campaign", "how") == {("r2", "spring", "tag"): 480.0}
+    (said,) = [n.text for n in shares(empty_home).notices if n.code == "tag_and_holder_differ"]
+    assert said.startswith("1 line of r2 by a tag names a machine that r1 held then")
+
+
+def test_a_tag_on_a_machine_that_others_held_at_another_time_is_no_dispute(
+    empty_home: Home, tmp_path: Path
+) -> None:
+    hold(empty_home, "r1", DAY + timedelta(days=1), 24, hosts={"node-a": 8})
+    hold(empty_home, "r2", DAY, 24, hosts={"node-b": 8})
+    load(empty_home, tmp_path, [charge(480, gpu_h=192, node="node-a", Tags='{"run": "r2"}')])
+    assert not [n for n in shares(empty_home).notices if n.code == "tag_and_holder_differ"]
 
 
 def test_what_a_tagged_run_did_not_hold_is_borne_by_it_and_held_by_nobody(
