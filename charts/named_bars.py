@@ -43,11 +43,11 @@ def dressed(
         fig, title=title, subtitle=note, alt=alt, table=table, mode=mode, x="USD",
         height=AROUND_PX + ROW_PX * len(names),
     )  # fmt: skip
-    colour = theme.palette(mode).text
+    colours = theme.palette(mode)
     for place, name in enumerate(names):
         fig.add_annotation(
             x=0, xref="paper", xanchor="left", y=place - LABEL_ABOVE, yanchor="middle", text=name,
-            showarrow=False, font={"size": 12, "color": colour},
+            showarrow=False, font={"size": 12, "color": colours.text}, bgcolor=colours.surface, borderpad=0,
         )  # fmt: skip
     reach = [float(end) for one in fig.data for end in _ends(one)]
     room = 0.03 * (max(reach) - min(0.0, *reach))

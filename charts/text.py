@@ -29,6 +29,9 @@ COUNTED = {
     "waste_share": "GPU",
     "stalled_usd": "GPU",
     "waste_coverage": "GPU",
+    "bill_explained": "line",
+    "bill_effective": "line",
+    "bill_open": "line",
     "sandbox_ok": "call",
     "sandbox_core_h": "call",
 }

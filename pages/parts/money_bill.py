@@ -27,8 +27,8 @@ BARS = {
 NOBODY = "nobody"
 GROUPS = {"open": "Not explained", "idle": "Paid and idle", "matched": "Matched", "all": "All lines"}
 LINES = (
-    "line", "from_day", "to_day", "service", "resource", "description", "kind", "effective_usd", "matched_usd",
-    "unmatched_usd", "runs", "why", "billed_usd", "gpu_hours", "status", "how", "provider",
+    "line", "from_day", "to_day", "service", "resource", "description", "kind", "effective_usd",
+    "matched_usd", "unmatched_usd", "runs", "why", "billed_usd", "gpu_hours", "status", "how", "provider",
 )  # fmt: skip
 CENTS = ("effective_usd", "billed_usd", "matched_usd", "unmatched_usd", "usd")
 LABELS = {
@@ -61,6 +61,7 @@ def show_charts(bill: Result, waste: Result) -> None:
             show_chart(
                 bill_charts.explained(bill, theme), "money-explained", lambda at: _open_group(bill, at)
             )
+        show_chart(waste_charts.ladder(waste, theme), "money-ladder")
     with right:
         show_chart(waste_charts.waterfall(waste, theme), "money-waterfall", lambda at: _open_bar(waste, at))
         _why_unknown(waste)
@@ -71,8 +72,8 @@ def _offer_bill(bill: Result) -> None:
     with st.container(border=True, gap="small", key="money_no_bill"):
         st.markdown("**No bill in this period**")
         st.caption(
-            f"{md_escape(bill.answer)} Until then every dollar here is GPU-hours that runs and jobs held x the "
-            "price chosen in the sidebar: an estimate of rent, and no invoice."
+            f"{md_escape(bill.answer)} Until then every dollar here is GPU-hours that runs and jobs held x "
+            "the price chosen in the sidebar: an estimate of rent, and no invoice."
         )
         st.page_link("telemetry.py", label="Upload a bill", icon=":material/upload_file:")
 
@@ -104,8 +105,9 @@ def _why_unknown(waste: Result) -> None:
     unknown = rows["unknown"]["usd"] if rows else 0.0
     if paid > 0 and unknown / paid > MOST_UNKNOWN:
         st.caption(
-            f"Unknown: {md_escape(dollars(unknown))} of GPU time has no usable GPU sample. It becomes known when the "
-            "samples of all GPUs, for all the time they were held, are loaded: nvidia-smi, DCGM or Prometheus."
+            f"Unknown: {md_escape(dollars(unknown))} of GPU time has no usable GPU sample. It becomes known "
+            "when the samples of all GPUs (nvidia-smi, DCGM or Prometheus) are loaded for all the time they "
+            "were held."
         )
 
 
@@ -162,8 +164,8 @@ def _show_lines(bill: Result, group: str, frame: Any) -> None:
     count = f"{len(frame):,} line{'' if len(frame) == 1 else 's'}"
     shown = Result(bill.analysis, bill.params, "", tables={f"lines {group}": frame})
     place = show_table(
-        shown, f"lines {group}", title=f"{GROUPS[group]}: {md_escape(dollars(total))} in {count}", columns=LINES,
-        labels=LABELS, cents=CENTS, blank={"runs": NOBODY}, select=f"mo_lines_{group}",
+        shown, f"lines {group}", title=f"{GROUPS[group]}: {md_escape(dollars(total))} in {count}",
+        columns=LINES, labels=LABELS, cents=CENTS, blank={"runs": NOBODY}, select=f"mo_lines_{group}",
         optional=("resource", "description", "billed_usd", "gpu_hours", "matched_usd", "unmatched_usd", "why",
                   "status", "how", "provider"),
     )  # fmt: skip

@@ -19,6 +19,12 @@ CENTS = (
     "usd_full", "usd_campaign", "usd_compute", *(f"usd_{line}" for line in LINES), "usd_shared_in",
     "usd_failed", "usd_cancelled", "usd_restarted", "usd_lost", "usd", "usd_low", "usd_high",
 )  # fmt: skip
+COLUMNS = (
+    "campaign", "team", "runs", "usd_full", "share_frac", "usd_campaign", "usd_compute", "usd_lost",
+    "usd_failed", "usd_cancelled", "usd_restarted", *(f"usd_{line}" for line in LINES), "usd_shared_in",
+    "gpu_h", "shipped_checkpoint",
+)  # fmt: skip
+NEEDED = ("campaign", "runs", "usd_full", "share_frac", "usd_campaign", "usd_compute")
 LABELS = {
     "usd_full": "Full boundary (USD)",
     "usd_campaign": "Campaign boundary (USD)",
@@ -49,8 +55,8 @@ LABELS = {
     "status": "Ended as",
 }
 HOW = {
-    "tag": "tag", "booked": "by hand", "resource": "machine", "job": "scheduler job", "time": "model and time",
-    "allocation": "held GPUs", "none": "nobody",
+    "tag": "tag", "booked": "by hand", "resource": "machine", "job": "scheduler job",
+    "time": "model and time", "allocation": "held GPUs", "none": "nobody",
 }  # fmt: skip
 
 
@@ -61,12 +67,8 @@ def show(result: Result) -> None:
     show_chart(charts.spend_by_week(result, theme, by), "money-weeks", lambda at: _open_week(result, at))
     show_table(
         result, "campaigns", title="Campaigns, failed and shared work included", cents=CENTS, labels=LABELS,
-        blank={"campaign": "no campaign"},
-        columns=("campaign", "team", "runs", "usd_full", "share_frac", "usd_campaign", "usd_compute", "usd_lost",
-                 "usd_failed", "usd_cancelled", "usd_restarted", *(f"usd_{line}" for line in LINES),
-                 "usd_shared_in", "gpu_h", "shipped_checkpoint"),
-        optional=("team", "usd_failed", "usd_cancelled", "usd_restarted", *(f"usd_{line}" for line in LINES),
-                  "usd_shared_in", "shipped_checkpoint", "usd_lost"),
+        columns=COLUMNS, blank={"campaign": "no campaign"},
+        optional=tuple(name for name in COLUMNS if name not in NEEDED),
     )  # fmt: skip
     if by == "team" and (result.tables["teams"]["team"] != "").any():
         show_table(
@@ -118,7 +120,7 @@ def summed(rows: pd.DataFrame) -> pd.DataFrame:
     keys = ["campaign", "run", "attempt", "job", "status", "what"]
     sums = rows.groupby(keys, dropna=False, sort=False, as_index=False)[["gpu_h", "usd"]].sum()
     sums["usd"] = sums["usd"].round(2)
-    sums["attempt"] = sums["attempt"].astype("Int64")
+    sums["attempt"] = pd.to_numeric(sums["attempt"]).astype("Int64")
     return sums.sort_values("usd", ascending=False, kind="stable").reset_index(drop=True)
 
 

@@ -20,7 +20,8 @@ RUNS = (
     "kwh_per_step", "kgco2e_per_rollout", "usd_energy", "usd", "gpu_h", "coverage_frac",
 )  # fmt: skip
 CAMPAIGNS = (
-    "campaign", "team", "runs", "known_runs", "kwh", "kwh_low", "kwh_high", "kgco2e", "usd_energy", "usd", "gpu_h",
+    "campaign", "team", "runs", "known_runs", "kwh", "kwh_low", "kwh_high", "kgco2e", "usd_energy", "usd",
+    "gpu_h",
 )  # fmt: skip
 LABELS = {
     "basis": "Rests on",

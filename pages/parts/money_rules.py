@@ -1,4 +1,4 @@
-"""Rules about shared costs on the Money page: the ones in force, a form for a new one, and taking one back."""
+"""Rules about shared costs on the Money page: the ones in force, a form, and taking one back."""
 
 from typing import Any
 
@@ -47,8 +47,8 @@ def show(result: Result) -> None:
         campaigns = sorted(str(c) for c in queries.campaigns(view)["campaign"] if c)
         runs = sorted(str(r) for r in queries.runs(view)["run"] if r)
     st.caption(
-        "Teachers, SFT, storage or judges may serve several campaigns. Nothing is moved without a rule, every rule "
-        f"is kept in versions, and no total changes. [How rules work]({docs_address('Campaigns')})"
+        "Teachers, SFT, storage or judges may serve several campaigns. Nothing moves without a rule; rules are "
+        f"kept in versions, and no total changes. [How rules work]({docs_address('Campaigns')})"
     )
     if not rules:
         st.info(

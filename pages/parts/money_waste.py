@@ -1,19 +1,16 @@
-"""Waste on the Money page: the ladder, and each run's dollars by what became of them."""
+"""Waste on the Money page: each run's dollars by what became of them, stalls and idle spells."""
 
 import streamlit as st
 
 from analysis.result import Result
-from charts import waste as charts
 from pages.parts.answer import flowing
-from pages.parts.download import show_chart
-from pages.parts.state import current
 from pages.parts.tables import show_table
 from pages.parts.words import md_escape
 
 PARTS = ("not_allocated", "idle", "stalled", "unknown", "bubble", "lost", "productive")
 LABELS = {
     "who": "Run or job",
-    "usd": "Paid for GPUs (USD)",
+    "usd": "Cost (USD)",
     "not_allocated_usd": "Not allocated (USD)",
     "idle_usd": "Idle (USD)",
     "stalled_usd": "Stalled (USD)",
@@ -48,13 +45,12 @@ SPELL = (
 def show(waste: Result) -> None:
     """Draw the section."""
     st.markdown(md_escape(flowing(waste.answer)))
-    show_chart(charts.ladder(waste, current().theme), "money-ladder")
     show_table(
-        waste, "runs", title="What became of each run's dollars", columns=COLUMNS, labels=LABELS | {"usd": "Cost (USD)"},
+        waste, "runs", title="What became of each run's dollars", columns=COLUMNS, labels=LABELS,
         cents=CENTS, blank={"who": "nobody"}, optional=tuple(f"{part}_usd" for part in PARTS),
     )  # fmt: skip
     for name, title in (("stalls", "Stalls"), ("idle", "Idle spells")):
         show_table(
-            waste, name, title=title, columns=SPELL, labels=LABELS | {"usd": "Cost (USD)"}, cents=("usd",),
+            waste, name, title=title, columns=SPELL, labels=LABELS, cents=("usd",),
             blank={"run": "no run"}, optional=("job", "attempt", "pool", "hosts"),
         )  # fmt: skip

@@ -29,7 +29,7 @@ def number_format(name: str, values: pd.Series) -> str:
     finite = values.astype("float64").abs()
     finite = finite[(finite > 0) & finite.map(math.isfinite)]
     typical = float(finite.median()) if len(finite) else 1.0
-    whole = pd.api.types.is_integer_dtype(values) or typical >= 100
+    whole = pd.api.types.is_integer_dtype(values) or typical >= 100 or bool((finite % 1 == 0).all())
     places = 0 if whole else min(6, max(0, 2 - math.floor(math.log10(typical))))
     parts = name.split("_")
     dollars = "$" if "usd" in parts and parts[-1] != "frac" else ""
@@ -132,7 +132,7 @@ def show_table(
 
 def holds_something(values: pd.Series) -> bool:
     """Whether a column has any value that is not missing, empty or 0."""
-    return any(v is not None and v == v and v != "" and v != 0 for v in values.tolist())
+    return any(not _is_empty(value) and value != 0 for value in values.tolist())
 
 
 def in_words(frame: pd.DataFrame, blank: Mapping[str, str]) -> pd.DataFrame:
@@ -140,13 +140,18 @@ def in_words(frame: pd.DataFrame, blank: Mapping[str, str]) -> pd.DataFrame:
     out = frame.copy()
     for name, word in blank.items():
         if name in out.columns:
-            out[name] = [word if v is None or v != v or v == "" else v for v in out[name].tolist()]
+            out[name] = [word if _is_empty(value) else value for value in out[name].tolist()]
     return out
+
+
+def _is_empty(value: Any) -> bool:
+    missing = value is None or value is pd.NA or value is pd.NaT or value == ""
+    return missing or (isinstance(value, float) and math.isnan(value))
 
 
 def _to_the_cent(frame: pd.DataFrame, labels: Mapping[str, str], names: Sequence[str]) -> dict[str, Any]:
     return {
-        name: st.column_config.NumberColumn(labels.get(name, column_label(name)), format="$%,.2f")
+        name: st.column_config.NumberColumn(labels.get(name, column_label(name)), format="dollar")
         for name in names
         if name in frame.columns
     }
