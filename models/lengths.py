@@ -147,7 +147,7 @@ def lengths_of_quantiles(
     at = (np.arange(GRID) + 0.5) / GRID
     logs = np.log(np.array(list(known.values()), dtype=np.float64))
     tokens = np.exp(np.interp(at, list(known), logs))
-    tokens[-1] = next(reversed(known.values()))
+    tokens[at >= 1 - max(truncated_frac, 1 / GRID)] = known[1.0]
     return Lengths(tokens if cap is None else np.minimum(tokens, cap), np.full(GRID, 1 / GRID))
 
 

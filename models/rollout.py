@@ -152,8 +152,8 @@ def rollout_closed_form(
     is linear in the batch this is tokens / rate + (L_max - L_mean) x step time of a small batch. More waves:
     when the queue is empty every slot holds a residual length, so the phase drains for E[max residual] steps
     and takes (tokens - slots x mean residual) / slots full steps before. The batch of the draining steps is
-    slots x survival. Within 9 % of the simulation (median 2 %): log-normal lengths, sigma up to 1, capped at
-    eight medians, a half to eight waves; step times linear, roofline or of a mixture of experts.
+    slots x survival. Within 9 % of the simulation (median 2 %, mean of ten seeds): log-normal lengths, sigma
+    up to 1, capped at eight medians, a quarter to eight waves; step times linear, roofline or of a mixture.
     """
     requests, slots = num(load.requests), at_most(num(load.slots), num(load.requests))
     one_wave = np.asarray(requests <= num(load.slots))

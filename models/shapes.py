@@ -144,15 +144,15 @@ class Llm:
 
     @property
     def params_looked_up(self) -> float:
-        """Input embedding, of which a token reads one row: vocabulary x hidden; 0 if tied to the output."""
+        """Input embedding, a row of which a token reads: vocabulary x hidden; 0 if tied to the output."""
         return 0.0 if self.tied_embeddings else self.vocab * self.hidden
 
     @property
     def params_multiplied(self) -> float:
         """Active parameters that a token is multiplied with: all but the input embedding.
 
-        So counted, FLOP of training agree with those printed in Megatron-Bridge tables: median ratio 1.000 for
-        dense models, 1.005 Kimi-K2, 0.88 to 0.93 Nemotron 3 hybrids, whose scans are not counted here.
+        So counted, FLOP of training agree with those printed in Megatron-Bridge tables: median ratio 1.000
+        for dense models, 1.005 Kimi-K2, 0.88 to 0.93 Nemotron 3 hybrids, whose scans are not counted here.
         """
         return self.params_active - self.params_looked_up
 
@@ -247,7 +247,7 @@ class Llm:
         return 4 * self.n_heads * self._mean_head_dim * (self.attn_layers * seq / 2 + near)
 
     def flops_per_token_forward(self, seq_len: Num) -> Num:
-        """FLOP a token of a forward pass: 2 N_active (less input embedding) + causal attention (see `attention_flops_forward`)."""
+        """FLOP a token of a forward pass: 2 (N_active - V h) + causal attention."""
         return 2 * self.params_multiplied + self.attention_flops_forward(seq_len)
 
     def flops_per_token_train(self, seq_len: Num, recompute: str = "none") -> Num:
