@@ -85,7 +85,7 @@ def _answer(found: Shares, sums: Sums | None, inside: Result) -> str:
     work = _productive(inside)
     if work is not None and whole > 0:
         value, low, high = (part / float(whole) for part in work)
-        text += f"; {percent(value)} of it was productive work"
+        text += f"; {percent(value)} of the cost was productive work"
         if high - low > 0.005:
             text += f" ({percent(low)} to {percent(high)})"
     if sums is None or sums.explained is None:
