@@ -30,7 +30,8 @@ class Case:
 
     `group`: the model, under one name in every table. `why`: reason that nothing is predicted, else empty.
     `body`: what the model of the set is given. `rules`: logs of the naive ratios, NaN where a peak is
-    missing.
+    missing. `kin`: class and generations, by which pairs of other models teach decode. `layout_known`:
+    the size of a replica is published.
     """
 
     pair: Pair
@@ -39,7 +40,13 @@ class Case:
     why: str
     body: DecodeCase | TrainingCase | StepCase | None
     rules: dict[str, float]
-    vendors_differ: bool
+    kin: str
+    layout_known: bool
+
+    @property
+    def sign(self) -> int:
+        """Turns the log of the published ratio into that of a speed."""
+        return -1 if self.pair.lower_is_faster else 1
 
     @property
     def pair_name(self) -> str:
@@ -60,7 +67,6 @@ def _case(catalogue: Catalogue, tables: Sequence[Tables], pair: Pair) -> Case:
         precisions = _precisions(pair, a, b)
         rules = _rules(pair, machines, precisions, _gpu_ratio(pair, a, b))
         why, body = _body(catalogue, pair, a, b, machines, precisions)
-    vendors = {p.vendor for n in (pair.platform_a, pair.platform_b) if (p := catalogue.platform(n))}
     return Case(
         pair=pair,
         group=group_of(catalogue, pair.model_id, a.model if a is not None else ""),
@@ -68,8 +74,17 @@ def _case(catalogue: Catalogue, tables: Sequence[Tables], pair: Pair) -> Case:
         why=why,
         body=body,
         rules=rules,
-        vendors_differ=len(vendors) > 1,
+        kin=_kin(catalogue, pair),
+        layout_known=pair.set != "decode" or a is None or bool(a.n_gpus or a.tp),
     )
+
+
+def _kin(catalogue: Catalogue, pair: Pair) -> str:
+    """Pairs that share what a chip gains or loses: all between vendors, else by class and generations."""
+    platforms = [catalogue.platform(name) for name in (pair.platform_a, pair.platform_b)]
+    if len({p.vendor for p in platforms if p}) > 1:
+        return "between vendors"
+    return " -> ".join([p.generation if p else "?" for p in platforms]) + (" moe" if pair.moe else " dense")
 
 
 def group_of(catalogue: Catalogue, *names: str) -> str:

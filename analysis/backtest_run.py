@@ -15,8 +15,9 @@ from models.transfer import (
     DecodeCase,
     StepCase,
     TrainingCase,
-    decode_log_ratio,
+    decode_log_ratios,
     fixed_share,
+    shared_gap,
     step_ratio,
     training_log_ratio,
 )
@@ -26,6 +27,9 @@ Mask = npt.NDArray[np.bool_]
 Predict = Callable[[Mask, Mask], Floats]
 ENOUGH = 0.9
 """Share of the pairs that must be predicted; a set below has failed."""
+ENOUGH_ALIKE = 5
+DRIFT = 0.05
+"""Log scale of what software alone moves; added to the spread of the decode grid."""
 FAMILIES = ("decode", "training", "rl_step")
 CONSTANT_ON = {"decode": "bandwidth", "training": "peak_flops"}
 
@@ -83,7 +87,7 @@ class Pairs:
     """Test pairs, then training pairs, with their predictions (logs; NaN: none).
 
     `predicted`: without the model of the pair. `platform_out`: without its target platform as well.
-    `half`: log half-width of p10..p90 from residuals of other models; `half_out` from other platforms too.
+    `ends`: logs of p10 and p90 over the prediction, from residuals of other models.
     """
 
     cases: tuple[Case, ...]
@@ -91,7 +95,7 @@ class Pairs:
     train: Mask
     predicted: Floats
     platform_out: Floats
-    half: Floats
+    ends: Floats
 
     @property
     def measured(self) -> Floats:
@@ -119,6 +123,7 @@ class SetReport:
     skipped: Mapping[str, int]
     rules: Mapping[str, tuple[score.Error, score.Error]]
     platform_out: score.Error
+    platform_out_ends: tuple[float | None, float | None]
     why: tuple[str, ...] = ()
     by_pair: tuple[dict[str, Any], ...] = field(default=())
 
@@ -128,7 +133,7 @@ def predict_pairs(test: Sequence[Case], train: Sequence[Case]) -> Pairs:
     cases = (*test, *train)
     is_test = np.arange(len(cases)) < len(test)
     predicted, out = np.full(len(cases), np.nan), np.full(len(cases), np.nan)
-    half = np.full(len(cases), np.nan)
+    ends = np.full((len(cases), 2), np.nan)
     for family in FAMILIES:
         usable = np.array([c.body is not None and _family(c) == family for c in cases])
         if not (usable & is_test).any():
@@ -139,8 +144,8 @@ def predict_pairs(test: Sequence[Case], train: Sequence[Case]) -> Pairs:
         found = score.left_out(groups, asked, seen, rule)
         predicted[asked] = found[asked]
         out[asked] = _without_platform(cases, asked, seen, rule)[asked]
-        half[asked] = _bands(cases, asked, seen, rule)[asked]
-    return Pairs(cases, is_test, ~is_test, predicted, out, half)
+        ends[asked] = _bands(cases, asked, seen, rule, _scales(cases, family))[asked]
+    return Pairs(cases, is_test, ~is_test, predicted, out, ends)
 
 
 def _family(case: Case) -> str:
@@ -152,38 +157,51 @@ def _predictor(cases: Sequence[Case], family: str) -> Predict:
 
 
 def _decode(cases: Sequence[Case]) -> Predict:
-    """Three terms; between vendors also what other models lost, shrunk by n / (n + 1) over n models."""
-    base = np.array([decode_log_ratio(c.body) if isinstance(c.body, DecodeCase) else np.nan for c in cases])
-    measured = np.array([c.measured for c in cases])
-    groups = np.array([c.group for c in cases])
-    apart = np.array([c.vendors_differ for c in cases])
+    """Three terms, and what other models of the class lost between the same generations (or vendors)."""
+    base = np.array([x.mean() if x.size else np.nan for x in _grids(cases)])
+    gaps = np.array([c.measured for c in cases]) - base
+    groups, kin = (np.array([getattr(c, name) for c in cases]) for name in ("group", "kin"))
 
     def predict(train: Mask, test: Mask) -> Floats:
-        seen = train & apart
-        gaps = [float(np.median((measured - base)[seen & (groups == g)])) for g in sorted(set(groups[seen]))]
-        lost = sum(gaps) / (len(gaps) + 1)
-        result: Floats = base[test] + lost * apart[test]
+        lost = {}
+        for name in set(kin[test]):
+            seen = train & (kin == name)
+            lost[name] = shared_gap(gaps[seen], groups[seen].tolist())
+        result: Floats = base[test] + np.array([lost[name] for name in kin[test]])
         return result
 
     return predict
+
+
+def _grids(cases: Sequence[Case]) -> list[Floats]:
+    bodies = [c.body for c in cases]
+    return [decode_log_ratios(b) if isinstance(b, DecodeCase) else np.array([]) for b in bodies]
+
+
+def _scales(cases: Sequence[Case], family: str) -> Floats:
+    """What residuals are measured in: decode in the spread over its grid and the drift of software."""
+    if family != "decode":
+        return np.ones(len(cases))
+    return np.array([np.hypot(x.std(), DRIFT) if x.size else np.nan for x in _grids(cases)])
 
 
 def _training(cases: Sequence[Case]) -> Predict:
     """Ridge over the training pairs of both sets, in throughput; minutes change the sign at both ends."""
     where = np.flatnonzero([isinstance(c.body, TrainingCase) for c in cases])
     bodies = [c.body for c in cases if isinstance(c.body, TrainingCase)]
-    sign = np.array([-1.0 if c.pair.lower_is_faster else 1.0 for c in cases])
+    sign = np.array([float(c.sign) for c in cases])
     faster = (np.array([c.measured for c in cases]) * sign)[where]
 
     def predict(train: Mask, test: Mask) -> Floats:
-        return training_log_ratio(bodies, faster, train[where], test[where]) * sign[test]
+        found: Floats = training_log_ratio(bodies, faster, train[where], test[where]) * sign[test]
+        return found
 
     return predict
 
 
 def _step(cases: Sequence[Case]) -> Predict:
     """Phases scaled by their own peaks, and the share of a step that did not scale in other models' pairs."""
-    sign = np.array([1.0 if c.pair.lower_is_faster else -1.0 for c in cases])
+    sign = np.array([-float(c.sign) for c in cases])
     times = np.exp(np.array([c.measured for c in cases]) * sign)
     bodies = [c.body if isinstance(c.body, StepCase) else None for c in cases]
     scaled = np.array([np.nan if b is None else step_ratio(b, PRIOR_SHARES) for b in bodies])
@@ -212,21 +230,25 @@ def _without_platform(cases: Sequence[Case], test: Mask, train: Mask, rule: Pred
     return out
 
 
-def _bands(cases: Sequence[Case], test: Mask, train: Mask, rule: Predict) -> Floats:
-    """Log half-widths: residuals of the pairs of other models, each predicted without its own model."""
+def _bands(cases: Sequence[Case], test: Mask, train: Mask, rule: Predict, scales: Floats) -> Floats:
+    """Log p10 and p90 around predictions: residuals of other models, each predicted without its own model.
+
+    Taken from pairs of the same set and of equally known layout, from the whole family below five of them.
+    """
     groups = np.array([c.group for c in cases])
-    measured = np.array([c.measured for c in cases])
-    sets = np.array([c.pair.set for c in cases])
-    half = np.full(len(cases), np.nan)
+    measured, sign = (np.array([float(getattr(c, n)) for c in cases]) for n in ("measured", "sign"))
+    strata = np.array([f"{c.pair.set} {c.layout_known}" for c in cases])
+    ends = np.full((len(cases), 2), np.nan)
     for name in sorted(set(groups[test])):
         others = train & (groups != name)
-        residuals = score.left_out(groups.tolist(), others, others, rule) - measured
-        for pair_set in sorted(set(sets[test & (groups == name)])):
-            width = score.half_width(residuals[others & (sets == pair_set)])
-            if not np.isfinite(width):
-                width = score.half_width(residuals[others])
-            half[test & (groups == name) & (sets == pair_set)] = width
-    return half
+        slower = score.left_out(groups.tolist(), others, others, rule) - measured
+        residuals = -slower * sign / scales
+        for stratum in sorted(set(strata[test & (groups == name)])):
+            alike = others & (strata == stratum)
+            low, high = score.band(residuals[alike if alike.sum() >= ENOUGH_ALIKE else others])
+            here = test & (groups == name) & (strata == stratum)
+            ends[here] = np.sort(scales[here, None] * sign[here, None] * np.array([[low, high]]), axis=1)
+    return ends
 
 
 def report(pairs: Pairs) -> list[SetReport]:
@@ -242,8 +264,9 @@ def report(pairs: Pairs) -> list[SetReport]:
 def _report(pairs: Pairs, wanted: Wanted, test: Mask, train: Mask) -> SetReport:
     cases = [c for c, here in zip(pairs.cases, test, strict=True) if here]
     wrong = (pairs.predicted - pairs.measured)[test]
-    inside = np.abs(wrong) <= pairs.half[test]
-    judged = np.isfinite(wrong) & np.isfinite(pairs.half[test])
+    inside = (pairs.ends[test, 0] <= -wrong) & (-wrong <= pairs.ends[test, 1])
+    judged = np.isfinite(wrong) & np.isfinite(pairs.ends[test]).all(axis=1)
+    away = (pairs.platform_out - pairs.measured)[test]
     low, high = score.quantiles(wrong)
     found = SetReport(
         wanted=wanted,
@@ -256,8 +279,9 @@ def _report(pairs: Pairs, wanted: Wanted, test: Mask, train: Mask) -> SetReport:
         bootstrap=score.bootstrap_median(wrong, [c.group for c in cases]),
         skipped=Counter(c.why for c in cases if c.why),
         rules=_naive(pairs, wanted, test, train, wrong),
-        platform_out=score.error((pairs.platform_out - pairs.measured)[test]),
-        by_pair=_by_pair(cases, wrong),
+        platform_out=score.error(away),
+        platform_out_ends=score.quantiles(-away),
+        by_pair=_by_pair(cases, wrong, inside & judged),
     )
     return SetReport(**{**vars(found), "why": failures(found)})
 
@@ -270,9 +294,11 @@ def _naive(
     names = ("peak_flops", "bandwidth", "half_fixed", "phase_mix")
     rules = {n: np.array([c.rules.get(n, np.nan) for c in pairs.cases]) for n in names}
     base = rules.get(CONSTANT_ON.get(wanted.family, ""), np.zeros(len(measured)))
+    kinds = [c.pair.metric if wanted.family == "training" else "" for c in pairs.cases]
+    named = list(zip(pairs.cases, kinds, strict=True))
     learned = {
-        "left_out_constant": score.constant(base, measured),
-        "left_out_pair_median": score.pair_median([c.pair_name for c in pairs.cases], measured),
+        "left_out_constant": score.constant(base, measured, kinds),
+        "left_out_pair_median": score.pair_median([f"{c.pair_name} {k}" for c, k in named], measured),
     }
     rules |= {name: score.left_out(pairs.groups, test, train, rule) for name, rule in learned.items()}
     out = {}
@@ -283,13 +309,19 @@ def _naive(
     return out
 
 
-def _by_pair(cases: Sequence[Case], wrong: Floats) -> tuple[dict[str, Any], ...]:
+def _by_pair(cases: Sequence[Case], wrong: Floats, inside: Mask) -> tuple[dict[str, Any], ...]:
     keys = [(c.pair_name, c.group) for c in cases]
     rows = []
     for pair_name, group in dict.fromkeys(keys):
         here = np.array([key == (pair_name, group) for key in keys])
         found = score.error(wrong[here])
-        row = {"platforms": pair_name, "model": group, "n": int(here.sum()), "n_predicted": found.n}
+        row = {
+            "platforms": pair_name,
+            "model": group,
+            "n": int(here.sum()),
+            "n_predicted": found.n,
+            "inside": int(inside[here].sum()),
+        }
         rows.append({**row, "median_abs_error": found.median_abs_error, "bias": found.bias})
     return tuple(rows)
 

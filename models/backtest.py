@@ -71,16 +71,20 @@ def coverage(hits: int, n: int) -> Coverage:
     return Coverage(hits, n, hits / n, low, high)
 
 
-def half_width(residuals: Floats) -> float:
-    """Log half-width of a band that holds 80 % of left-out residuals around their prediction; NaN below 3.
+def band(residuals: Floats) -> tuple[float, float]:
+    """p10 and p90 of log(measured / predicted) among left-out residuals; NaN below three.
 
-    Split conformal (Lei et al. 2018): the ceil(0.8 (n + 1))-th smallest absolute residual, the largest when n
-    is too small for it.
+    Order statistics with the (n + 1) correction of split conformal prediction (Lei et al. 2018); the band
+    always contains the prediction.
     """
-    known = np.sort(np.abs(residuals[np.isfinite(residuals)]))
-    if len(known) < FEW:
-        return float("nan")
-    return float(known[min(int(np.ceil(BAND * (len(known) + 1))), len(known)) - 1])
+    known = np.sort(residuals[np.isfinite(residuals)])
+    n = len(known)
+    if n < FEW:
+        return float("nan"), float("nan")
+    tail = (1 - BAND) / 2
+    low = known[max(int(np.floor(tail * (n + 1))) - 1, 0)]
+    high = known[min(int(np.ceil((1 - tail) * (n + 1))) - 1, n - 1)]
+    return min(float(low), 0.0), max(float(high), 0.0)
 
 
 def bootstrap_median(log_errors: Floats, groups: Sequence[str]) -> tuple[float, float] | None:
@@ -112,13 +116,18 @@ def left_out(
     return out
 
 
-def constant(base: Floats, measured: Floats) -> Callable[[Mask, Mask], Floats]:
-    """Rule: one factor on `base` (logs), the median over the pairs it may see; NaN without any."""
+def constant(base: Floats, measured: Floats, kinds: Sequence[str]) -> Callable[[Mask, Mask], Floats]:
+    """Rule: one factor on `base` (logs) a kind of metric, the median over pairs it may see; else NaN."""
+    names = np.array(kinds)
 
     def predict(train: Mask, test: Mask) -> Floats:
-        gap = (measured - base)[train]
-        gap = gap[np.isfinite(gap)]
-        out: Floats = base[test] + (np.log(np.median(np.exp(gap))) if len(gap) else np.nan)
+        out = np.full(int(test.sum()), np.nan)
+        for kind in sorted(set(names[test])):
+            gap = (measured - base)[train & (names == kind)]
+            gap = gap[np.isfinite(gap)]
+            if len(gap):
+                here = names[test] == kind
+                out[here] = base[test][here] + np.log(np.median(np.exp(gap)))
         return out
 
     return predict

@@ -12,7 +12,7 @@ from models.shapes import Llm
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 ANCHOR = "gb200-nvl72"
-"""Platform whose training efficiency relative to its peak is the reference of the others."""
+"""Platform whose own factor is 1: the others' stand relative to it (its precision and class still count)."""
 USABLE_HBM = 0.9
 REFERENCE_FLOPS = 2e15
 FLOPS_PER_PARAM = 2
@@ -75,23 +75,33 @@ def decode_terms(case: DecodeCase, chip: Chip) -> tuple[float, float]:
     return read / (case.gpus * chip.hbm_bytes_per_s), flop / (case.gpus * chip.flops)
 
 
-def decode_log_ratio(case: DecodeCase) -> float:
-    """Log of time per token on b over a, from the three terms, mean over `DECODE_GRID`.
+def decode_log_ratios(case: DecodeCase) -> Floats:
+    """Logs of time per token on b over a, one a point of `DECODE_GRID`; their mean is the prediction.
 
     The measured time on `a` sets the constant: t_a = s (memory / eta + compute / eta) + c0, s <= 1 so that
     the modelled part stays below its largest share; c0 is carried unchanged (it does not follow the chip).
-    Without a shape half of the time follows the bandwidth.
+    Without a shape half of the time follows the bandwidth, alone.
     """
     if case.llm is None:
-        return float(np.log(HALF + HALF * case.a.hbm_bytes_per_s / case.b.hbm_bytes_per_s))
+        return np.log([HALF + HALF * case.a.hbm_bytes_per_s / case.b.hbm_bytes_per_s])
     eta, eta_f, power, most = np.array(DECODE_GRID).T
     parts = []
     for chip in (case.a, case.b):
         memory, compute = decode_terms(case, chip)
         parts.append(memory / eta + compute / eta_f * (chip.flops / REFERENCE_FLOPS) ** (1 - power))
     fits = np.minimum(1.0, most * case.tpot_s / parts[0])
-    ratio = (fits * parts[1] + case.tpot_s - fits * parts[0]) / case.tpot_s
-    return float(np.log(ratio).mean())
+    ratios: Floats = np.log((fits * parts[1] + case.tpot_s - fits * parts[0]) / case.tpot_s)
+    return ratios
+
+
+def shared_gap(gaps: Floats, groups: Sequence[str]) -> float:
+    """What other models lost on the same step: sum of their medians / (n + 1), so 0 without any.
+
+    `gaps`: log(measured / predicted) of pairs, `groups` their models. One model is believed by half.
+    """
+    names = np.array(groups)
+    medians = [float(np.median(gaps[names == name])) for name in sorted(set(groups))]
+    return sum(medians) / (len(medians) + 1)
 
 
 @dataclass(frozen=True)
@@ -150,7 +160,6 @@ def _weights(cells: Sequence[str]) -> Floats:
 def _design(cases: Sequence[TrainingCase]) -> tuple[Floats, npt.NDArray[np.int64]]:
     """Columns and which penalty each carries."""
     newer = sorted({c.platform_b for c in cases} | {c.platform_a for c in cases if not c.cross})
-    newer = [p for p in newer if p != ANCHOR]
     effect = np.array(
         [[float(c.platform_b == p) - float(c.platform_a == p) for p in newer] for c in cases]
     ).reshape(len(cases), len(newer))
@@ -158,7 +167,8 @@ def _design(cases: Sequence[TrainingCase]) -> tuple[Floats, npt.NDArray[np.int64
     minutes = np.array([float(c.minutes) for c in cases])
     moe = np.array([float(c.moe) - HALF for c in cases])
     parallel = np.array([_freed(c) for c in cases])
-    blocks = [(effect, 0)]
+    free = np.array([p != ANCHOR for p in newer], dtype=bool)
+    blocks = [(effect[:, free], 0)]
     at = {name: np.array([float(c.precision == name) for c in cases]) for name in ("bf16", "fp8", "fp4")}
     blocks += [(effect * here[:, None], 1) for here in at.values()]
     blocks += [(effect * moe[:, None], 2), (effect * minutes[:, None], 2)]
