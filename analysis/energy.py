@@ -11,6 +11,7 @@ import pandas as pd
 from pydantic import Field
 
 from analysis.common import nothing, result
+from analysis.energymonth import spend_within
 from analysis.energyowners import held_by_jobs
 from analysis.energyparts import (
     COUNTER,
@@ -27,13 +28,16 @@ from analysis.energywords import answer, figures, notices
 from analysis.frames import NAN, Row, known, number, ratio, records, table, text
 from analysis.gaintable import lineage_sums
 from analysis.metered import METERED
+from analysis.moneyparams import ALL, Period
 from analysis.params import CommonParams
 from analysis.result import Assumption, Result
 from analysis.spend import Spend, compute_spend, filters_of
 from data.queries import energy as queries
 from data.view import View
+from models.accrual import month
 from models.energy import emissions_kg, kwh
 
+SAID = ("synthetic", "time_lower_bound", "month_of_runs", "no_clock")
 ENDS = ("", "_low", "_high")
 SCOPED = [
     f"{name}{end}" for name in ("kwh_gpu", "kwh_facility", "kwh", "kgco2e", "usd_energy") for end in ENDS
@@ -57,7 +61,8 @@ EMPTY = {
 class EnergyParams(CommonParams):
     """`scope`: at the GPU, or at the meter. `pue` empty: the sourced default with its range; `at_meter`:
     published figures at the utility meter, which no PUE multiplies. `grid_kg_per_kwh` (kgCO2e a kWh) and
-    `usd_per_kwh` have no default: without them there are no emissions and no dollars of energy.
+    `usd_per_kwh` have no default: without them there are no emissions and no dollars of energy. `period`: a
+    month (UTC) as in a bill; empty or all: the whole time of the runs.
     """
 
     question: ClassVar[str] = "energy"
@@ -66,21 +71,24 @@ class EnergyParams(CommonParams):
     at_meter: bool = False
     grid_kg_per_kwh: float | None = Field(default=None, ge=0)
     usd_per_kwh: float | None = Field(default=None, ge=0)
+    period: Period = ""
 
 
 def compute(view: View, params: EnergyParams) -> Result:
     """Tables: `runs` (RUNS), `parts` (run, basis, platform, gpu_h, kwh_gpu, kwh_host, kwh_facility),
     `campaigns`, `platforms` (published kW), `scheduler` (what the scheduler measured, as a cross-check).
     """
-    spend = compute_spend(view, params)
-    filters = filters_of(params)
+    spend, filters, span = compute_spend(view, params), filters_of(params), queries.EVER
+    if params.period not in ("", ALL):
+        span = month(params.period)
+        spend = spend_within(view, spend, span, params.boundary)
     moved, frozen = queries.counters(view)
-    sensed = records(queries.measured(view, filters, moved, held_by_jobs(view)))
+    sensed = records(queries.measured(view, filters, moved, held_by_jobs(view), span))
     if spend.runs.empty:
         return nothing("energy", view, params, EMPTY)
     factors, assumed = _factors(view, params)
     parts = _parts(view, params, spend, sensed, factors)
-    runs = _runs(view, params, spend, parts, factors)
+    runs = _runs(view, params, spend, parts, factors, lineage_sums(spend) if span is queries.EVER else {})
     told = queries.restarts(view, filters, moved) if moved else None
     loose = 0.0 if params.runs or params.platforms else _loose(sensed)
     every = [row for group in parts.values() for row in group]
@@ -91,11 +99,12 @@ def compute(view: View, params: EnergyParams) -> Result:
         tables={
             "runs": frame, "parts": table(every, PARTS, PART_NUMBERS),
             "campaigns": table(_campaigns(view, runs), CAMPAIGNS, SUMS),
-            "platforms": _platforms(view, every), "scheduler": _scheduler(view, params, parts),
+            "platforms": _platforms(view, every), 
+            "scheduler": _scheduler(view, params, parts if span is queries.EVER else None),
         },
         assumptions=[*assumed, *_figures_used(view, every), *_given(params), *spend.assumptions],
         notices=[
-            *(n for n in spend.notices if n.code in ("synthetic", "time_lower_bound")),
+            *(n for n in spend.notices if n.code in SAID),
             *notices(params, runs, frozen, told, loose, _metered(spend)),
         ],
         prices=spend.allocations,
@@ -181,9 +190,13 @@ def _parts(
 
 
 def _runs(
-    view: View, params: EnergyParams, spend: Spend, parts: dict[str, list[Row]], factors: Factors
+    view: View,
+    params: EnergyParams,
+    spend: Spend,
+    parts: dict[str, list[Row]],
+    factors: Factors,
+    counts: dict[str, Row],
 ) -> list[Row]:
-    counts = lineage_sums(spend)
     out = []
     for row in records(spend.runs):
         mine = parts[row["run"]]
@@ -255,11 +268,13 @@ def _platforms(view: View, parts: list[Row]) -> pd.DataFrame:
     return table(rows, PLATFORMS, PLATFORMS[1:])
 
 
-def _scheduler(view: View, params: EnergyParams, parts: dict[str, list[Row]]) -> pd.DataFrame:
-    """What the scheduler measured for whole nodes, which draw more, beside the GPUs' own energy."""
-    out = []
-    for row in records(queries.scheduled(view, filters_of(params))):
-        mine = [p["kwh_gpu"] for p in parts.get(row["run"], []) if p["basis"] != FIGURE]
+def _scheduler(view: View, params: EnergyParams, parts: dict[str, list[Row]] | None) -> pd.DataFrame:
+    """What the scheduler measured for whole nodes, which draw more, beside the GPUs' own energy; None: of a
+    month, which whole jobs do not fit.
+    """
+    out: list[Row] = []
+    for row in records(queries.scheduled(view, filters_of(params))) if parts is not None else []:
+        mine = [p["kwh_gpu"] for p in (parts or {}).get(row["run"], []) if p["basis"] != FIGURE]
         board = math.fsum(mine) if mine else NAN
         said = kwh(row["joules"])
         out.append({"run": row["run"], "jobs": row["jobs"], "kwh_scheduler": said, "kwh_gpu_measured": board})

@@ -19,8 +19,12 @@ def _period(text: str) -> str:
     return text
 
 
+Period = Annotated[str, AfterValidator(_period)]
+"""A month such as 2026-03 (UTC), "all", or empty."""
+
+
 class MoneyParams(CommonParams):
     """`period`: "YYYY-MM" (UTC), "all", or empty for the newest month with a bill, else with allocations."""
 
     question: ClassVar[str] = "money"
-    period: Annotated[str, AfterValidator(_period)] = ""
+    period: Period = ""

@@ -32,8 +32,8 @@ METRICS = (
     Formula(
         "spend_compute",
         "Borne by campaigns, surviving pools",
-        "sum of pool shares x share of the attempt's step seconds on the surviving lineage; shares that name no "
-        "attempt count in the upper bound alone",
+        "sum of pool shares x share of the attempt's step seconds on the surviving lineage; shares that name "
+        "no attempt count in the upper bound alone",
         "usd",
         "compute",
         _BILL,

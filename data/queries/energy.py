@@ -38,7 +38,15 @@ undated as (
 )"""
 
 _PLACED = f"""
-pieces as (select *, (epoch_us(t1) - epoch_us(t0)) / 1e6 as span_s from loose where t1 > t0),
+cut as (
+  select gpu_id, how, j, s, greatest(t0, $from) as t0, least(t1, $to) as t1, epoch_us(t1) - epoch_us(t0) as us
+    from loose where t1 > t0
+),
+pieces as (
+  select gpu_id, how, t0, t1, j * ((epoch_us(t1) - epoch_us(t0)) / us) as j,
+         s * ((epoch_us(t1) - epoch_us(t0)) / us) as s, (epoch_us(t1) - epoch_us(t0)) / 1e6 as span_s
+    from cut where t1 > t0
+),
 inside as (
   select p.gpu_id, g.run, g.platform, h.attempt, p.j, p.s, p.how,
          (epoch_us(least(p.t1, h.w1)) - epoch_us(greatest(p.t0, h.w0))) / 1e6 / p.span_s as part
@@ -156,6 +164,11 @@ def counters(view: View) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return moved, tuple(sorted(str(gpu) for gpu, _, has in rows if not has))
 
 
+Span = tuple[datetime, datetime]
+EVER: Span = (datetime(1, 1, 1), datetime(9999, 12, 31))
+"""All time."""
+
+
 @dataclass(frozen=True)
 class Held:
     """Half-open time in which a GPU that names no run was held by one, by its host's scheduler job."""
@@ -173,14 +186,16 @@ def _bound(filters: Filters, held: Sequence[Held]) -> dict[str, object]:
     return filters.parameters() | lists
 
 
-def measured(view: View, filters: Filters, counted: Sequence[str], held: Sequence[Held] = ()) -> pd.DataFrame:
+def measured(
+    view: View, filters: Filters, counted: Sequence[str], held: Sequence[Held] = (), span: Span = EVER
+) -> pd.DataFrame:
     """One row a GPU, run, attempt and `how` (counter, power): platform, joules, seconds inside the attempt.
 
-    A span that crosses the border of an attempt is split by time. A run without the start of every attempt
-    takes all samples of its GPUs. A GPU that names no run has a row with all it measured and no run, and
-    besides a row for each of its windows in `held`.
+    A span that crosses the border of an attempt, or of `span`, is split by time. A run without the
+    start of every attempt takes all samples of its GPUs. A GPU that names no run has a row with all it
+    measured and no run, and besides a row for each of its windows in `held`.
     """
-    names = _bound(filters, held)
+    names = {**_bound(filters, held), "from": span[0], "to": span[1]}
     parts = [view.frame(_BY_POWER, {**names, "counted": list(counted)})]
     if counted:
         sql = _BY_COUNTER.format(parts=view.gpu_parts_sql(counted))

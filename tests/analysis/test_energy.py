@@ -1,7 +1,7 @@
 """Energy of a tiny home: counters, power, figures, bounds, emissions, and what is never mixed."""
 
 import math
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,7 +13,7 @@ from data.queries import energy as queries
 from data.queries.filters import Filters
 from data.tables import columns, types
 from models.energy import counter_energy
-from tests.analysis.conftest import T0
+from tests.analysis.conftest import T0, pool
 
 NAMES = columns("gpu_samples")
 
@@ -239,3 +239,35 @@ def test_an_answer_that_is_mostly_a_published_figure_calls_itself_an_estimate(ho
     assert "used an estimated" in ask(home.view()).answer
     full(sampled)
     assert "used an estimated" not in ask(sampled.view()).answer
+
+
+def test_a_month_has_the_energy_of_its_part_of_a_run(sampled, home):
+    """GPU g draws 1 kW by its counter from 22:00 on the last day of March for 6 h: 2 kWh and 4 kWh."""
+    start = datetime(2026, 3, 31, 22)
+    home.add("runs", {"run": "late", "campaign": "math", "synthetic": False})
+    window = {"started_at": start, "ended_at": start + timedelta(hours=6), "elapsed_s": 6 * 3600.0}
+    home.add(
+        "attempts", {"run": "late", "attempt": 1, "status": "completed", "elapsed_basis": "clock", **window}
+    )
+    home.add("allocations", pool("late", 1, "all", "colocated", "h100-sxm", 6 * 3600, gpus=1))
+    begin = (start - T0).total_seconds()
+    sampled([("g", begin + 3600 * n, 3.6e6 * n, None) for n in range(7)], run="late")
+
+    view = sampled.view()
+
+    def late(**params):
+        found = compute(view, EnergyParams(runs=("late",), **params))
+        return found.tables["runs"].set_index("run").loc["late"]
+
+    march, april, whole = late(period="2026-03"), late(period="2026-04"), late()
+    assert [r["kwh_gpu"] for r in (march, april, whole)] == [pytest.approx(n) for n in (2, 4, 6)]
+    assert [r["gpu_h"] for r in (march, april, whole)] == [pytest.approx(n) for n in (2, 4, 6)]
+    assert march["usd"] + april["usd"] == pytest.approx(whole["usd"])
+    for name in ("kwh", "kwh_low", "kwh_high"):
+        assert march[name] + april[name] == pytest.approx(whole[name])
+    assert math.isnan(march["kwh_per_step"]) and march["coverage_frac"] == 1
+    other = compute(view, EnergyParams(period="2026-03"))
+    assert {"late", "steady"} <= set(other.tables["runs"]["run"])
+    assert any(n.code == "month_of_runs" for n in other.warnings)
+    empty = compute(view, EnergyParams(period="2025-01"))
+    assert not empty.headline or empty.tables["runs"].empty
