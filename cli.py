@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from data.errors import UserError
-from reports import joining, price_commands, rule_commands
+from reports import joining, price_commands, rule_commands, validate_command
 from reports.arguments import found_files, mapping_choices, telling_names
 from reports.terminal import Bar, Watched, candidates, print_passed_over, print_receipt, sentence
 
@@ -56,6 +56,7 @@ def parser() -> argparse.ArgumentParser:
     for name, command in (price_commands.add_parsers(commands) | rule_commands.add_parsers(commands)).items():
         _common(command, name)
     _ask_parsers(commands)
+    validate_command.add_parser(commands)
     _link_parser(commands)
     serve = commands.add_parser("serve", help="start the app, or only its shared reports")
     serve.add_argument("--links-only", action="store_true", help="serve /r/ and /healthz and nothing else")

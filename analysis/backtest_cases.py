@@ -193,6 +193,7 @@ def _decode(
         tpot_s=(a.tpot_ms or math.nan) / 1e3,
         bytes_per_weight=BYTES_PER_WEIGHT[precision],
         kv_bytes=KV_BYTES[precision],
+        gpus_known=bool(a.n_gpus or a.tp),
     )
     return "", case
 

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from analysis import (
+    backtest,
     bottleneck,
     campaigns,
     energy,
@@ -65,6 +66,7 @@ QUESTIONS: dict[str, Question] = {
     "generations": Question(
         generations.GenerationsParams, generations.compute, "Platform generations: published runs and yours"
     ),
+    "backtest": Question(backtest.BacktestParams, backtest.compute, "How wrong have the projections been?"),
     "campaigns": Question(
         campaigns.CampaignsParams, campaigns.compute, "What did campaigns cost, and what bought nothing?"
     ),

@@ -54,12 +54,14 @@ class DecodeCase:
     tpot_s: float
     bytes_per_weight: float
     kv_bytes: float
+    gpus_known: bool = True
 
 
 def decode_terms(case: DecodeCase, chip: Chip) -> tuple[float, float]:
     """Bytes over bandwidth and FLOP over peak of one step on `chip`, in seconds at efficiency 1.
 
-    Batch: what was sent, at most what (0.9 C G - weights) holds at the mean context prompt + output / 2.
+    Batch: what was sent, at most what (0.9 C G - weights) holds at the mean context prompt + output / 2; no
+    such cap where the GPUs of a replica are not published.
     Bytes: weights of the experts that the batch hits + caches. FLOP: 2 N_active x batch x (1 + prompt /
     output), the second part being prefill that replaces finished sequences.
     """
@@ -69,7 +71,8 @@ def decode_terms(case: DecodeCase, chip: Chip) -> tuple[float, float]:
     context = case.prompt + case.output / 2
     cache = float(llm.kv_bytes(context, case.kv_bytes))
     room = USABLE_HBM * chip.hbm_bytes * case.gpus - float(llm.weight_bytes(case.bytes_per_weight))
-    batch = min(case.batch, max(room / cache, 1.0)) if np.isfinite(room) else case.batch
+    capped = case.gpus_known and np.isfinite(room)
+    batch = min(case.batch, max(room / cache, 1.0)) if capped else case.batch
     read = float(llm.weight_bytes_read(batch, case.bytes_per_weight)) + batch * cache
     flop = FLOPS_PER_PARAM * llm.params_active * batch * (1 + case.prompt / case.output)
     return read / (case.gpus * chip.hbm_bytes_per_s), flop / (case.gpus * chip.flops)

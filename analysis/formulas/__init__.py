@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from analysis.formulas import bill, campaigns, core, energy, month, prices, tenure, waste
+from analysis.formulas import backtest, bill, campaigns, core, energy, month, prices, tenure, waste
 from analysis.formulas.formula import Formula
 
 FORMULAS_VERSION = "1"
@@ -16,6 +16,7 @@ _ALL: tuple[Formula, ...] = (
     *waste.METRICS,
     *month.METRICS,
     *prices.METRICS,
+    *backtest.METRICS,
 )
 
 FORMULAS: dict[str, Formula] = {item.id: item for item in _ALL}
