@@ -6,13 +6,15 @@ once in steps (`occupancy`) and priced for any number of draws and platforms (`r
 
 import heapq
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from models.decode import DecodeFactors, DecodeLoad, DecodeStep, decode_step
 from models.lengths import Floats, Lengths
-from models.shapes import Num, at_least, at_most, num, where
+from models.machine import Rates
+from models.shapes import Llm, Num, at_least, at_most, num, where
 
 StepTime = Callable[[Num, Num], Num]
 """Seconds of a decode step with a batch of sequences at a mean context: `decode_step(...).total_s`."""
@@ -22,28 +24,41 @@ PIECES = 12
 
 @dataclass(frozen=True)
 class Occupancy:
-    """Phases of one replica in which the batch stays the same: steps, sequences, mean context in tokens."""
+    """Phases of one replica in which the batch stays the same: steps, sequences, mean context in tokens.
+
+    Phases lie along the first axis; further axes are platforms with slots of their own.
+    """
 
     steps: Floats
     batch: Floats
     context: Floats
 
     @property
-    def tokens(self) -> float:
+    def tokens(self) -> Num:
         """Output tokens of the replica."""
-        return float(self.steps @ self.batch)
+        return num((self.steps * self.batch).sum(axis=0))
 
     @property
-    def total_steps(self) -> float:
+    def total_steps(self) -> Num:
         """Decode steps until the last response ends."""
-        return float(self.steps.sum())
+        return num(self.steps.sum(axis=0))
+
+    @property
+    def full_batch(self) -> Num:
+        """Sequences while all slots are busy."""
+        return num(self.batch.max(axis=0))
+
+    @property
+    def mean_context(self) -> Num:
+        """Mean context over all output tokens."""
+        return num((self.steps * self.batch * self.context).sum(axis=0)) / self.tokens
 
     def compressed(self, phases: int) -> "Occupancy":
         """At most `phases` phases of about equal steps; steps, tokens and cache reads stay what they were."""
         if len(self.steps) <= phases:
             return self
         middle = np.cumsum(self.steps) - self.steps / 2
-        group = np.minimum((middle / self.total_steps * phases).astype(int), phases - 1)
+        group = np.minimum((middle / float(self.total_steps) * phases).astype(int), phases - 1)
         steps: Floats = np.bincount(group, self.steps, phases).astype(np.float64)
         tokens = np.bincount(group, self.steps * self.batch, phases)
         reads = np.bincount(group, self.steps * self.batch * self.context, phases)
@@ -126,8 +141,7 @@ def rollout_time(
         shape = (-1,) + (1,) * dims
         steps = one.steps.reshape(shape)
         seconds = (steps * step_time(one.batch.reshape(shape), one.context.reshape(shape))).sum(axis=0)
-        full, context = float(one.batch.max()), float(one.steps * one.batch @ one.context) / one.tokens
-        ideal = one.tokens / full * step_time(num(full), num(context))
+        ideal = one.tokens / one.full_batch * step_time(one.full_batch, one.mean_context)
         work = where(seconds > total, ideal, work)
         total = where(np.isnan(seconds), seconds, at_least(total, seconds))
     return Rollout(work_s=where(np.isnan(total), total, work), tail_s=total - work, prefill_s=prefill_s)
@@ -143,17 +157,12 @@ class RolloutLoad:
     replicas: Num = 1.0
 
 
-def rollout_closed_form(
-    lengths: Lengths, load: RolloutLoad, step_time: StepTime, prefill_s: Num = 0.0
-) -> Rollout:
-    """Rollout phase in closed form: steps with all slots busy, then steps of a batch that empties.
+def closed_form_occupancy(lengths: Lengths, load: RolloutLoad) -> Occupancy:
+    """Expected occupancy of the slowest replica in PIECES + 1 phases: all slots busy, then an emptying batch.
 
-    One wave (requests <= slots): the longest of all responses sets the steps, E[max L]; with a step time that
-    is linear in the batch this is tokens / rate + (L_max - L_mean) x step time of a small batch. More waves:
-    when the queue is empty every slot holds a residual length, so the phase drains for E[max residual] steps
-    and takes (tokens - slots x mean residual) / slots full steps before. The batch of the draining steps is
-    slots x survival. Within 9 % of the simulation (median 2 %, mean of ten seeds): log-normal lengths, sigma
-    up to 1, capped at eight medians, a quarter to eight waves; step times linear, roofline or of a mixture.
+    One wave (requests <= slots): the longest of all responses sets the steps, E[max L]. More waves: when the
+    queue is empty every slot holds a residual length, so the phase drains for E[max residual] steps after
+    (tokens - slots x mean residual) / slots full ones. The batch of the draining steps is slots x survival.
     """
     requests, slots = num(load.requests), at_most(num(load.slots), num(load.requests))
     one_wave = np.asarray(requests <= num(load.slots))
@@ -163,13 +172,70 @@ def rollout_closed_form(
     left = where(one_wave, tokens, at_most(slots * lengths.mean_residual, tokens))
     full = (tokens - left) / slots
     draining = at_least(draining, longest - full)
-    context = num(load.prompt_tokens) + lengths.mean_residual
-    at_full = step_time(slots, context)
-    seconds = full * at_full
-    for piece in range(PIECES):
-        begin, end = draining * (piece / PIECES), draining * ((piece + 1) / PIECES)
-        alive = lengths.survivors(end, ~one_wave) - lengths.survivors(begin, ~one_wave)
-        batch = at_least(slots * alive / (end - begin), 1.0)
-        seconds = seconds + (end - begin) * step_time(batch, context)
-    work = tokens / slots * at_full
+    steps, batch, alive = [full], [slots], 0 * draining
+    for piece in range(1, PIECES + 1):
+        upto = lengths.survivors(draining * (piece / PIECES), ~one_wave)
+        steps.append(draining / PIECES)
+        batch.append(at_least(slots * (upto - alive) * PIECES / draining, 1.0))
+        alive = upto
+    shape = np.broadcast_shapes(*(np.shape(part) for part in (*steps, *batch, load.prompt_tokens)))
+    context = np.broadcast_to(num(load.prompt_tokens) + lengths.mean_residual, (PIECES + 1, *shape))
+    return Occupancy(_stacked(steps, shape), _stacked(batch, shape), context)
+
+
+def rollout_closed_form(
+    lengths: Lengths, load: RolloutLoad, step_time: StepTime, prefill_s: Num = 0.0
+) -> Rollout:
+    """Rollout phase in closed form: sum of steps x step time over `closed_form_occupancy`.
+
+    With one wave and a step time that is linear in the batch this is tokens / rate + (L_max - L_mean) x step
+    time of a small batch. Within 9 % of the simulation (median 2 %, mean of ten seeds): log-normal lengths,
+    sigma up to 1, capped at eight medians, a quarter to eight waves; step times linear, roofline or of a
+    mixture of experts.
+    """
+    busy = closed_form_occupancy(lengths, load)
+    at_full = step_time(busy.full_batch, busy.context[0])
+    seconds = busy.steps[0] * at_full
+    for steps, batch, context in zip(busy.steps[1:], busy.batch[1:], busy.context[1:], strict=True):
+        seconds = seconds + steps * step_time(batch, context)
+    work = num(load.requests) * lengths.mean / busy.full_batch * at_full
     return Rollout(work_s=work, tail_s=seconds - work, prefill_s=prefill_s)
+
+
+def rollout_draws(
+    llm: Llm,
+    busy: Occupancy,
+    engine: DecodeLoad,
+    rates: Rates,
+    factors: DecodeFactors,
+    *,
+    tokens: Num | None = None,
+) -> Rollout:
+    """Rollout phase for many draws of `factors`: shape (draws, 1), against platforms along the last axis.
+
+    The same sum as `rollout_time`, with bytes and FLOP worked out once a phase and platform: sum of steps x
+    max(memory / eta, compute / eta) + steps x (c0 + links / eta). `engine` gives everything but batch and
+    context; its prompts are priced apart. `tokens` (all of the busy steps when None) set the work.
+    """
+    alone = DecodeFactors(eta_bandwidth=1.0, eta_flops=1.0, eta_prefill=1.0, eta_link=1.0, layer_s=1.0)
+    shaped = replace(engine, batch=busy.batch, context=busy.context, prefill_tokens=0.0)
+    ideal = decode_step(llm, shaped, rates, alone)
+    full = replace(shaped, batch=busy.full_batch, context=busy.mean_context)
+    at_full = decode_step(llm, full, rates, factors).total_s
+    slow, fast = 1 / num(factors.eta_bandwidth), 1 / num(factors.eta_flops)
+    memory = np.broadcast_to(busy.steps * ideal.memory_s, np.broadcast_shapes(*_shapes(busy, ideal)))
+    compute = np.broadcast_to(busy.steps * ideal.compute_s, memory.shape)
+    seconds = busy.total_steps * llm.layers * num(factors.layer_s)
+    seconds = seconds + num((busy.steps * ideal.link_s).sum(axis=0)) / factors.eta_link
+    for reads, counts in zip(memory, compute, strict=True):
+        seconds = seconds + at_least(reads * slow, counts * fast)
+    work = (busy.tokens if tokens is None else num(tokens)) / busy.full_batch * at_full
+    return Rollout(work_s=work, tail_s=seconds - work)
+
+
+def _stacked(parts: list[Num], shape: tuple[int, ...]) -> Floats:
+    return np.stack([np.broadcast_to(part, shape) for part in parts])
+
+
+def _shapes(busy: Occupancy, ideal: DecodeStep) -> tuple[tuple[int, ...], ...]:
+    return np.shape(busy.steps), np.shape(ideal.memory_s), np.shape(ideal.compute_s)

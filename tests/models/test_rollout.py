@@ -1,19 +1,26 @@
 """The long tail: by hand, against a plain step-by-step loop, and closed form against simulation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
+from models.decode import DecodeFactors, DecodeLoad, decode_step
 from models.lengths import Lengths, lengths_of
+from models.machine import Rates
 from models.rollout import (
     RolloutLoad,
+    closed_form_occupancy,
     occupancy,
     replicas_of,
     rollout_closed_form,
+    rollout_draws,
     rollout_time,
 )
+from tests.models.llms import DEEPSEEK_V3, DENSE, MOE, ROUND, TWICE, UNPUBLISHED
 
 
 def linear(batch, context):
@@ -86,6 +93,25 @@ def test_draws_and_platforms_are_priced_at_once():
     assert got.shape == (3, 2)
     assert got[0, 0] == pytest.approx(rollout_time([busy], linear).total_s)
     assert got[2, 1] == pytest.approx(got[0, 0] / 2)
+
+
+def test_draws_of_factors_give_the_same_seconds_as_step_by_step():
+    rates, lengths = Rates.stack([ROUND, TWICE, UNPUBLISHED], "bf16"), lognormal(0.7)
+    engine = DecodeLoad(1.0, 0.0, gpus=4, weight_bytes=2.0, kv_bytes=2.0, attention_tp=4)
+    load = RolloutLoad(256, np.array([64.0, 300.0, 64.0]), 500.0, 2)
+    eta = np.linspace(0.5, 1.0, 4)[:, None]
+    for llm in (MOE, DENSE, DEEPSEEK_V3):
+        factors = DecodeFactors(eta_bandwidth=eta, eta_flops=0.001 * eta[::-1], layer_s=1e-4 * eta)
+
+        def step(batch, context, llm=llm, factors=factors):
+            return decode_step(llm, replace(engine, batch=batch, context=context), rates, factors).total_s
+
+        plain = rollout_closed_form(lengths, load, step)
+        drawn = rollout_draws(llm, closed_form_occupancy(lengths, load), engine, rates, factors)
+        assert np.asarray(drawn.total_s).shape == (4, 3)
+        assert np.asarray(drawn.total_s) == pytest.approx(np.asarray(plain.total_s), nan_ok=True)
+        assert np.asarray(drawn.work_s) == pytest.approx(np.asarray(plain.work_s), rel=0.01, nan_ok=True)
+        assert np.isnan(np.asarray(drawn.total_s)).any(axis=0).tolist() == [False, False, True]
 
 
 def test_an_unknown_step_time_makes_the_phase_unknown():

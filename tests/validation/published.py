@@ -38,7 +38,7 @@ class Points:
 
 
 def decode_points(model: str, platform: str, precision: str, computed: str = "") -> Points:
-    """Points at a fixed concurrency on an aggregated engine; `computed`: precision of the matrices, if another."""
+    """Points at a fixed concurrency on one engine; `computed`: precision of the matrices, if another."""
     found = [
         row
         for row in rows("decode")
