@@ -11,6 +11,7 @@ from charts import waste as waste_charts
 from charts.named_bars import dollars
 from pages.parts.choose import segments
 from pages.parts.download import show_chart
+from pages.parts.money_campaigns import HOW
 from pages.parts.state import current
 from pages.parts.tables import show_table
 from pages.parts.words import md_escape
@@ -43,7 +44,7 @@ LABELS = {
     "why": "Why the rest is not matched",
     "how": "Matched by",
     "usd": "Cost (USD)",
-    "job": "Scheduler job",
+    "who": "Run or job",
     "lines": "Lines of the bill",
     "days": "Days",
 }
@@ -130,6 +131,7 @@ def show_invoice(bill: Result) -> None:
     """Lines by what explains them; a picked line opens who bears it."""
     lines = bill.tables["lines"]
     if lines.empty:
+        st.caption("No bill is loaded for this period, so there is no line to show.")
         return
     unknown = set(bill.tables["open"]["line"])
     is_open = lines["line"].isin(unknown) | lines["line"].isna()
@@ -148,11 +150,13 @@ def show_invoice(bill: Result) -> None:
         frame = picked[group].reset_index(drop=True)
         _show_lines(bill, group, frame)
     show_table(
-        bill, "by_run", title="Dollars by who bears them", labels=LABELS, cents=CENTS,
-        blank={"run": NOBODY}, optional=("job", "campaign", "team"),
+        _named(bill, "by_run"), "by_run", title="Dollars by who bears them", labels=LABELS, cents=CENTS,
+        columns=("who", "campaign", "team", "usd", "gpu_hours", "lines", "days"),
+        optional=("campaign", "team", "gpu_hours"),
     )  # fmt: skip
     show_chart(bill_charts.by_day(bill, current().theme), "money-by-day")
-    show_chart(bill_charts.bridge(bill, current().theme), "money-bridge")
+    if (bill.tables["totals"]["kind"] == "change").any():
+        show_chart(bill_charts.bridge(bill, current().theme), "money-bridge")
     show_table(bill, "other_side", title="Held by runs and jobs, and paid by no line", labels=LABELS)
     show_table(
         bill, "foreign", title="Lines without a rate into US dollars: outside every sum", labels=LABELS
@@ -173,10 +177,33 @@ def _show_lines(bill: Result, group: str, frame: Any) -> None:
         st.caption("Select a line to see who bears it.")
         return
     number = frame["line"].iloc[place]
-    who = bill.tables["bearers"]
-    found = Result(bill.analysis, bill.params, "", tables={"line": who[who["line"] == number]})
+    found = _named(bill, "bearers")
+    rows = found.tables["bearers"]
+    mine = Result(bill.analysis, bill.params, "", tables={"line": rows[rows["line"] == number]})
     show_table(
-        found, "line", title=f"Line {number:.0f}: who bears it", labels=LABELS, cents=CENTS,
-        columns=("run", "attempt", "job", "campaign", "team", "how", "gpu_hours", "usd"),
-        blank={"run": NOBODY}, optional=("attempt", "job", "campaign", "team", "gpu_hours"),
+        mine, "line", title=f"Line {number:.0f}: who bears it", labels=LABELS, cents=CENTS,
+        columns=("who", "attempt", "campaign", "team", "how", "gpu_hours", "usd"),
+        optional=("attempt", "campaign", "team", "gpu_hours"),
     )  # fmt: skip
+
+
+def _named(bill: Result, name: str) -> Result:
+    """The table with a column `who`: the run, else the job, campaign or team, else nobody."""
+    frame = bill.tables[name]
+    who = [
+        run
+        or (
+            f"job {job}"
+            if job
+            else f"campaign {campaign}"
+            if campaign
+            else f"team {team}"
+            if team
+            else NOBODY
+        )
+        for run, job, campaign, team in zip(
+            frame["run"], frame["job"], frame["campaign"], frame["team"], strict=True
+        )
+    ]
+    how = {"how": [HOW.get(how, how) for how in frame["how"]]} if "how" in frame else {}
+    return Result(bill.analysis, bill.params, "", tables={name: frame.assign(who=who, **how)})

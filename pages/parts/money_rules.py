@@ -47,8 +47,8 @@ def show(result: Result) -> None:
         campaigns = sorted(str(c) for c in queries.campaigns(view)["campaign"] if c)
         runs = sorted(str(r) for r in queries.runs(view)["run"] if r)
     st.caption(
-        "Teachers, SFT, storage or judges may serve several campaigns. Nothing moves without a rule; rules are "
-        f"kept in versions, and no total changes. [How rules work]({docs_address('Campaigns')})"
+        "Teachers, SFT, storage or judges may serve several campaigns. Nothing moves without a rule; rules "
+        f"are kept in versions, and no total changes. [How rules work]({docs_address('Campaigns')})"
     )
     if not rules:
         st.info(

@@ -8,7 +8,7 @@ from tests import money_month as month
 from tests.browser.steps import LOAD_MS, click, settled
 
 pytestmark = pytest.mark.browser
-CHARTS = ("explained", "waterfall", "ladder", "weeks", "lost", "energy")
+CHARTS = ("explained", "waterfall", "ladder", "weeks", "lost")
 
 
 def usd(amount) -> str:
@@ -66,6 +66,13 @@ def test_every_chart_is_drawn_and_nothing_failed(page):
 def test_a_bar_opens_the_runs_behind_it(page):
     click(page.get_by_role("radio", name="Stalled"), page.get_by_text("Stalled: who is behind it"))
     assert "mo_bar=Stalled" in page.url
+
+
+def test_lines_that_nothing_explains_stand_apart_from_idle_ones(page):
+    click(page.get_by_role("radio", name="Invoice"), page.get_by_text("in 3 lines").last)
+    click(page.get_by_role("radio", name="Paid and idle"), page.get_by_text("Paid and idle: $5,880.00"))
+    click(page.get_by_role("radio", name="Energy"), page.get_by_text("Energy by run", exact=True))
+    assert texts(page, "energy")
 
 
 def test_a_reader_without_dollars_sees_none(page, browser):
