@@ -161,20 +161,15 @@ def _campaigns(
     about: dict[str, Row],
 ) -> list[Row]:
     """Rows CAMPAIGNS, the dearest first; '' is what no campaign bears."""
-    kept = _kept(view, params)
-    whole = _sum(sums)
+    kept, whole = _kept(view, params), _sum(sums)
     groups: dict[Bearer, list[Line]] = {}
     for line in sharing.lines:
         groups.setdefault((line.campaign, line.team), []).append(line)
     out = []
     for bearer, lines in groups.items():
         usd = _sum(sums, bearer)
-        row: Row = {
-            "campaign": bearer[0],
-            "team": bearer[1],
-            "usd_full": usd,
-            "share_frac": _frac(usd, whole),
-        }
+        row: Row = {"campaign": bearer[0], "team": bearer[1], "usd_full": usd}
+        row["share_frac"] = _frac(usd, whole)
         row["shipped_checkpoint"] = text(about.get(bearer[0], {}).get("shipped_checkpoint"))
         row |= {f"usd_{name}": _sum(sums, bearer, name) for name in LINES}
         row["usd_campaign"] = total([row[f"usd_{name}"] for name in POOLS])

@@ -124,8 +124,7 @@ def _one(
     whole, basis = _tokens(sums, method.name, "")
     kept, _ = _tokens(sums, method.name, "_kept")
     name = text(head["llm"])
-    shape = view.catalogue.llm(name) if name else None
-    size = shape.params_total_b if shape else NAN
+    size = _size(view, name)
     metered = bill is not None
     own: Mapping[str, float] = bill if bill is not None else core or {}
     usd = number(own.get("usd"))
@@ -144,10 +143,14 @@ def _one(
         "usd_beside": number((beside or {"usd": 0.0})["usd"]),
         "usd_per_mtok": 1e6 * ratio(usd, all_tokens), "lacking": lacking,
     }  # fmt: skip
-    if lacking:
-        return Used(row, None)
-    wanted = Wanted(method.name, name or "", size, whole, kept, dict(held) if not metered else {})
-    return Used(row, wanted)
+    used = {} if metered else dict(held)
+    return Used(row, None if lacking else Wanted(method.name, name or "", size, whole, kept, used))
+
+
+def _size(view: View, llm: str | None) -> float:
+    """Billions of parameters of a model, NaN when it is not known."""
+    shape = view.catalogue.llm(llm) if llm else None
+    return shape.params_total_b if shape else NAN
 
 
 def _sum(values: Iterable[object]) -> float:

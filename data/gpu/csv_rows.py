@@ -140,10 +140,16 @@ def load_gpu_rows(
     found.missing = plan.count_missing(con, odd)
     if columns.time is not None:
         found.missing[columns.time] = odd.missing_time
-    for name, i in columns.identity.items():
-        blank = sum(one.rows for one in found.gpus if getattr(one, name) is None)
+    for i, blank in _blank(columns, found.gpus).items():
         found.missing[i] = blank - odd.no_cell_of(i)
     return found
+
+
+def _blank(columns: GpuColumns, gpus: Sequence[GpuIdentity]) -> dict[int, int]:
+    """Rows without a value, by identity column."""
+    return {
+        i: sum(one.rows for one in gpus if getattr(one, name) is None) for name, i in columns.identity.items()
+    }
 
 
 def _load_clean(
@@ -162,8 +168,8 @@ def _load_clean(
     counts = CsvCounts(records=rows, field_counts=Counter({len(layout.header): rows}))
     rules = {i: rule for i, rule in plan.rules.items() if rule is not None}
     found = GpuRows(con, counts, gpus, plan.offset, read.missing, clean=table, rules=rules, is_large=is_large)
-    for name, i in columns.identity.items():
-        found.missing[i] = sum(one.rows for one in gpus if getattr(one, name) is None)
+    for i, blank in _blank(columns, gpus).items():
+        found.missing[i] = blank
     con.register("clean", table)
     values = "".join(f", {rule.scaled_sql(f'n{i}::double')} as v{i}" for i, rule in rules.items())
     con.execute(f"create view raw as select stamp, gpu::integer as gpu{values} from clean")

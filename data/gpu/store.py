@@ -61,16 +61,21 @@ def add_samples(
         _forget(con, [part for part, *_ in old], whole.gpu_ids)
     else:
         placed = [_take(con, parts, path) for path in files]
-    if rolled:
-        each = list(rolled.parts.values())
-        _store_sums(con, rolled)
-    else:
-        each = [_describe(con, samples_sql([path])) for path in placed] if len(placed) > 1 else [whole]
-        _roll_up(con, samples_sql(placed), whole)
-    for path, part in zip(placed, each, strict=True):
+    for path, part in zip(placed, _summed(con, placed, whole, rolled), strict=True):
         _list_part(con, path, upload_id, part)
     progress("samples", whole.rows, whole.rows)
     return {"gpu_samples": whole.rows - sum(rows for *_, rows in old)}
+
+
+def _summed(
+    con: duckdb.DuckDBPyConnection, placed: Sequence[Path], whole: Part, rolled: Rolled | None
+) -> list[Part]:
+    """Store the sums by minute of new parts; what each of them holds."""
+    if rolled:
+        _store_sums(con, rolled)
+        return list(rolled.parts.values())
+    _roll_up(con, samples_sql(placed), whole)
+    return [_describe(con, samples_sql([path])) for path in placed] if len(placed) > 1 else [whole]
 
 
 def _forget(con: duckdb.DuckDBPyConnection, part_ids: list[str], gpu_ids: list[str]) -> None:

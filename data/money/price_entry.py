@@ -44,13 +44,8 @@ def add_price(
     Without `price_id` it gets one of its own. With a tier it becomes what the picker entry stands for.
     """
     code = currency_code(currency)
-    row: dict[str, Any] = {
-        "platform_id": platform_id,
-        "kind": kind,
-        "tier": tier,
-        "provider": provider,
-        "region": region,
-    }
+    row: dict[str, Any] = {"platform_id": platform_id, "kind": kind, "tier": tier}
+    row |= {"provider": provider, "region": region}
     row |= {"value": value, "unit": f"{code} per {per}", "currency": code, "as_of": as_of.isoformat()}
     row |= {"source": source.strip(), "note": note.strip(), "who": who.strip()}
     with store.exclusive():
