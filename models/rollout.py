@@ -54,7 +54,7 @@ class Occupancy:
         return num((self.steps * self.batch * self.context).sum(axis=0)) / self.tokens
 
     def compressed(self, phases: int) -> "Occupancy":
-        """At most `phases` phases of about equal steps; steps, tokens and cache reads stay what they were."""
+        """At most `phases` phases of about equal steps, of one replica; steps, tokens and reads stay."""
         if len(self.steps) <= phases:
             return self
         middle = np.cumsum(self.steps) - self.steps / 2
@@ -163,8 +163,10 @@ def closed_form_occupancy(lengths: Lengths, load: RolloutLoad) -> Occupancy:
     One wave (requests <= slots): the longest of all responses sets the steps, E[max L]. More waves: when the
     queue is empty every slot holds a residual length, so the phase drains for E[max residual] steps after
     (tokens - slots x mean residual) / slots full ones. The batch of the draining steps is slots x survival.
+    NaN without a whole slot: the model does not fit (see `capacity`).
     """
-    requests, slots = num(load.requests), at_most(num(load.slots), num(load.requests))
+    requests, offered = num(load.requests), num(load.slots)
+    slots = at_most(where(np.asarray(offered < 1), np.nan, offered), requests)
     one_wave = np.asarray(requests <= num(load.slots))
     tokens = requests * lengths.mean
     longest = lengths.expected_longest(requests * load.replicas)

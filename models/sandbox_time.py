@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.shapes import Num, at_least, num, where
+from models.shapes import Num, at_least, at_most, num, where
 
 MOST_SERVERS = 100_000
 _HALVINGS = 40
@@ -89,12 +89,12 @@ def erlang_c(servers: int, offered: Num) -> Num:
     """
     if not 1 <= servers <= MOST_SERVERS:
         raise ValueError(f"servers must be between 1 and {MOST_SERVERS}: {servers}")
-    load = num(offered)
+    load = at_most(num(offered), float(servers))
     blocked = load * 0 + 1.0
     for count in range(1, servers + 1):
         blocked = load * blocked / (count + load * blocked)
     waits = blocked / (1 - load / servers * (1 - blocked))
-    return where(load >= servers, 1.0, waits) + 0 * load
+    return waits
 
 
 def queue(servers: int, rate_per_s: Num, busy_s: Num) -> Queue:

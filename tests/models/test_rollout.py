@@ -181,6 +181,11 @@ def test_parts_are_never_negative_and_more_slots_never_slower(sigma, requests, s
     assert more.total_s <= got.total_s * 1.001
 
 
+def test_a_model_that_does_not_fit_has_no_phase():
+    got = rollout_closed_form(lognormal(0.5), RolloutLoad(64, np.array([16.0, 0.0, np.nan])), linear)
+    assert np.isnan(np.asarray(got.total_s)).tolist() == [False, True, True]
+
+
 def test_no_slot_and_no_response_are_refused():
     for lengths, slots in (([1, 2], 0), ([], 4), ([0, 3], 2)):
         with pytest.raises(ValueError, match="slot"):
