@@ -6,6 +6,8 @@ PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 PORT ?= 8501
 WORKERS ?= 2
 export IPD_HOME ?= var
+# The machine code of the loops is kept beside them: made once here, not by every worker of the tests.
+COMPILE := $(BIN)/python -c 'from data.gpu import plain_kernels, plain_minutes'
 
 .PHONY: run setup test test-full check bench shots clean
 
@@ -25,7 +27,7 @@ $(VENV)/.ready-test: tests/requirements.txt $(VENV)/.ready
 	@touch $@
 
 test: $(VENV)/.ready-test
-	@$(BIN)/python -m tests.browser.chromium --install
+	@$(COMPILE) & $(BIN)/python -m tests.browser.chromium --install; found=$$?; wait; exit $$found
 	$(BIN)/python -m pytest -m "not full" -n $(WORKERS) --dist loadfile --durations=15 -rs
 
 test-full: $(VENV)/.ready-test

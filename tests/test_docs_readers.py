@@ -44,18 +44,14 @@ def test_the_page_holds_a_reader_key_rows_and_a_test():
     assert max(len(line) for _, text in BLOCKS for line in text.splitlines()) <= 110
 
 
-def test_the_example_is_found_by_the_registry_and_its_test_passes(house: Path):
-    done = run(house, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", TEST)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 passed" in done.stdout
-
-
-def test_the_example_can_fail(house: Path):
+def test_the_example_is_found_by_the_registry_its_test_passes_and_can_fail(house: Path):
     broken = house / "tests" / "data" / "readers" / "test_broken.py"
     broken.write_text(BLOCKS[2][1].replace("== 25.0", "== 24.0"), encoding="utf-8")
-    done = run(house, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", str(broken))
-    assert done.returncode == 1
-    assert "1 failed, 1 passed" in done.stdout
+    done = run(house, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "-rA", "tests/data/readers")
+    said = done.stdout + done.stderr
+    assert done.returncode == 1 and "1 failed, 3 passed" in said, said
+    assert re.findall(r"^PASSED \S*/(\w+\.py)::", said, re.M).count("test_pebble_log.py") == 2, said
+    assert re.findall(r"^FAILED \S*/(\w+\.py)::", said, re.M) == ["test_broken.py"], said
 
 
 def test_the_helpers_that_the_page_names_exist():

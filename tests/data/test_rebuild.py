@@ -13,6 +13,7 @@ from data.readers.base import Choices
 from data.run_details import PoolDetails, RunDetails, save_details
 from data.store import Store
 from tests.data.fakes import content, gpu_csv, gpu_tables, steps_csv
+from tests.examples import some
 
 pytestmark = pytest.mark.usefixtures("fake_readers")
 GPUS = Choices(gpus=8, platform="h100-sxm")
@@ -75,7 +76,7 @@ def test_rebuilding_an_open_home_gives_the_same_content_and_a_new_version(store)
     assert receipt.rows_written["steps"] == 20  # the longer copy of attempt 1
 
 
-@settings(max_examples=5, **SLOW)
+@settings(max_examples=some(2), **SLOW)
 @given(st.integers(0, 5), st.integers(0, 3))
 def test_undo_equals_never_having_loaded_it(tmp_path_factory, which, seed):
     folder = tmp_path_factory.mktemp("undo")

@@ -1,4 +1,4 @@
-"""One home that holds a file of every format: every question has an answer, every page is drawn."""
+"""One home with files of many formats: every question has an answer, every page is drawn."""
 
 import io
 from collections.abc import Callable
@@ -7,7 +7,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import analysis
-from data.examples.load import load_example
 from data.ingest import ingest_file
 from data.run_details import PoolDetails, RunDetails, save_details
 from data.store import Store
@@ -16,15 +15,15 @@ from tests.faults.inputs import samples
 PAGES = ("overview", "telemetry", "rollouts", "utilisation", "intelligence", "generations", "hardware")
 
 
-@pytest.fixture
-def everything(store: Store) -> Store:
-    """Every format, half of the runs with GPUs, and the example."""
-    load_example(store)
-    for sample in samples():
+@pytest.fixture(params=[5, pytest.param(1, marks=pytest.mark.full)], ids=["every fifth", "all"])
+def everything(loaded: Store, request: pytest.FixtureRequest) -> Store:
+    """Files of every kind, half of the runs with GPUs, and the example."""
+    store = loaded
+    for sample in samples()[:: request.param]:
         ingest_file(store, io.BytesIO(sample.data), sample.name, sample.choices)
     with store.view() as view:
         runs = [run for (run,) in view.rows("select run from runs where not synthetic order by run")]
-    assert len(runs) > 20
+    assert len(runs) > 20 / request.param
     for run in runs[::2]:
         pool = PoolDetails(pool="all", role="colocated", platform="h100-sxm", gpus=8)
         save_details(store, RunDetails(run=run, pools=(pool,)))

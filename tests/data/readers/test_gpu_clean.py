@@ -24,6 +24,7 @@ from data.parse import typed_csv
 from data.parse.csvio import read_layout
 from data.readers.base import Batch, Choices
 from data.readers.nvidia_smi import NvidiaSmiReader, _columns
+from tests.examples import some
 
 HEAD = "timestamp, index, uuid, name, utilization.gpu [%], memory.used [MiB], power.draw [W], fan.speed [%]"
 
@@ -119,7 +120,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=some(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=ROWS, units=st.booleans(), zone=st.sampled_from(["", "UTC", "Europe/Berlin"]), sort=st.booleans())
 def test_all_paths_give_one_batch(
     rows: list[tuple[Any, ...]], units: bool, zone: str, sort: bool, tmp_path: Path
