@@ -62,27 +62,27 @@ class BacktestParams(CommonParams):
 def reports_of(catalogue: Catalogue, tables: Tables | None = None) -> tuple[Pairs, list[SetReport]]:
     """Predictions and reports of `tables` (None: the shipped ones), learned from the shipped pairs."""
     if tables is None:
-        return _shipped(_Key(catalogue))
+        return _shipped(CatalogueKey(catalogue))
     known = shipped(catalogue)
     pairs = predict_pairs(cases_of(catalogue, (tables, known)), cases_of(catalogue, (known,)))
     return pairs, report(pairs)
 
 
-class _Key:
+class CatalogueKey:
     """A catalogue that is equal to another of the same version, for the cache."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and other.catalogue.version == self.catalogue.version
+        return isinstance(other, CatalogueKey) and other.catalogue.version == self.catalogue.version
 
     def __hash__(self) -> int:
         return hash(self.catalogue.version)
 
 
 @functools.lru_cache(maxsize=2)
-def _shipped(key: _Key) -> tuple[Pairs, list[SetReport]]:
+def _shipped(key: CatalogueKey) -> tuple[Pairs, list[SetReport]]:
     known = cases_of(key.catalogue, (shipped(key.catalogue),))
     pairs = predict_pairs(known, known)
     return pairs, report(pairs)

@@ -22,6 +22,7 @@ USUAL = {"gpus": 8.0, "batch": 64.0, "prompt": 1024.0, "output": 1024.0}
 MINUTES_PRECISION = "fp8"
 PRINTED = re.compile(r"TP(\d+).*?PP(\d+)")
 AGREE = 0.01
+BETWEEN = "between vendors"
 
 
 @dataclass(frozen=True)
@@ -81,10 +82,16 @@ def _case(catalogue: Catalogue, tables: Sequence[Tables], pair: Pair) -> Case:
 
 def _kin(catalogue: Catalogue, pair: Pair) -> str:
     """Pairs that share what a chip gains or loses: all between vendors, else by class and generations."""
-    platforms = [catalogue.platform(name) for name in (pair.platform_a, pair.platform_b)]
+    kin = kin_of(catalogue, pair.platform_a, pair.platform_b)
+    return kin if kin == BETWEEN else f"{kin} {'moe' if pair.moe else 'dense'}"
+
+
+def kin_of(catalogue: Catalogue, platform_a: str, platform_b: str) -> str:
+    """`generation -> generation`, or that the platforms are of two vendors."""
+    platforms = [catalogue.platform(name) for name in (platform_a, platform_b)]
     if len({p.vendor for p in platforms if p}) > 1:
-        return "between vendors"
-    return " -> ".join([p.generation if p else "?" for p in platforms]) + (" moe" if pair.moe else " dense")
+        return BETWEEN
+    return " -> ".join([p.generation if p else "?" for p in platforms])
 
 
 def group_of(catalogue: Catalogue, *names: str) -> str:
@@ -217,7 +224,7 @@ def _training(
     catalogue: Catalogue, pair: Pair, a: TrainingPoint, machines: Sequence[Machine], precision: str
 ) -> TrainingCase:
     base = math.log(_ratio(machines[1].flops_at("bf16"), machines[0].flops_at("bf16")))
-    fp4 = _ratio(machines[1].flops_at("fp4"), machines[0].flops_at("fp4")) if precision == "fp4" else math.nan
+    peaks = math.log(_ratio(machines[1].flops_at(precision), machines[0].flops_at(precision)))
     printed = PRINTED.search(a.parallelism)
     return TrainingCase(
         platform_a=pair.platform_a,
@@ -225,7 +232,7 @@ def _training(
         precision=precision,
         moe=pair.moe,
         base=base,
-        fp4_gain=math.log(fp4) - base if math.isfinite(fp4) else 0.0,
+        format_gain=peaks - base if math.isfinite(peaks) else 0.0,
         cross=pair.set == "training_cross_generation",
         minutes=pair.metric == "time_to_train_min",
         model_parallel=float(int(printed[1]) * int(printed[2])) if printed else None,

@@ -24,7 +24,7 @@ DECODE_GRID = tuple(itertools.product((0.6, 0.7, 0.8, 0.9, 1.0), (0.2, 0.3, 0.5,
 share of a step that memory and compute may explain. Averaged evenly: none is picked by looking at pairs.
 """
 TRAINING_GRID = tuple(itertools.product((1.0, 4.0), (4.0, 16.0), (1.0, 4.0), (0.5, 2.0), (0.4, 0.6)))
-"""Ridge penalties (precision, class, generation, model parallelism) and the share of an FP4 peak gain."""
+"""Ridge penalties (precision, class, generation, model parallelism), share reached of what a format adds."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,8 @@ def shared_gap(gaps: Floats, groups: Sequence[str]) -> float:
 class TrainingCase:
     """Two platforms of one training job, seen as throughput.
 
-    `base`: log ratio of BF16 peaks; `fp4_gain`: log of what FP4 peaks add to it (0 at other precisions).
-    `cross`: Hopper to Blackwell. `minutes`: time to train, not tokens a second. `model_parallel`: TP x PP
+    `base`: log ratio of BF16 peaks; `format_gain`: log of what the peaks at `precision` add to it, 0 where
+    none is known. `cross`: Hopper to Blackwell. `minutes`: time to train, not tokens a second. `model_parallel`: TP x PP
     of the row on `a`, None when not published. `cell` groups rows that repeat each other.
     """
 
@@ -121,7 +121,7 @@ class TrainingCase:
     precision: str
     moe: bool
     base: float
-    fp4_gain: float
+    format_gain: float
     cross: bool
     minutes: bool
     model_parallel: float | None
@@ -138,15 +138,15 @@ def training_log_ratio(
     ratio; cells of n equal rows weigh sqrt(n). Mean over `TRAINING_GRID`; an unseen platform has factor 1.
     """
     base = np.array([c.base for c in cases])
-    gain = np.array([c.fp4_gain for c in cases])
+    gain = np.array([c.format_gain for c in cases])
     if not train.any():
         return base[test] + HALF * gain[test]
     columns, kinds = _design(cases)
     weight = _weights([c.cell for c, used in zip(cases, train, strict=True) if used])
     out = np.zeros(int(test.sum()))
-    for precision, klass, generation, parallel, fp4 in TRAINING_GRID:
+    for precision, klass, generation, parallel, reached in TRAINING_GRID:
         penalty = np.array([0.1, precision, klass, generation, parallel])[kinds]
-        prior = base + fp4 * gain
+        prior = base + reached * gain
         x = columns[train] * weight[:, None]
         y = (measured - prior)[train] * weight
         theta = np.linalg.solve(x.T @ x + np.diag(penalty), x.T @ y)

@@ -1,0 +1,204 @@
+"""What a move between two platforms keeps of the ratio that peaks promise, learned from published pairs."""
+
+import functools
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.backtest import CatalogueKey, reports_of
+from analysis.backtest_cases import BETWEEN, Case, group_of, kin_of
+from analysis.backtest_run import Pairs
+from data.catalogue import Catalogue
+from data.shapes import machine_of
+from models.backtest import BAND
+from models.transfer import (
+    PRIOR_SHARES,
+    DecodeCase,
+    StepCase,
+    TrainingCase,
+    decode_log_ratios,
+    fixed_share,
+    shared_gap,
+    step_ratio,
+    training_log_ratio,
+)
+
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Phase = Literal["decode", "training", "rl_step"]
+FEWEST = 5
+SEEN, UNSEEN = "published pairs", "left-out platforms"
+
+
+@dataclass(frozen=True)
+class PairFactor:
+    """Factor on the speed ratio b over a that the physics of a phase gives; 1 where nothing was learned.
+
+    `low`, `high`: p10 and p90 of that factor. `pairs` of `models` models were published for these two
+    platforms. `basis`: "published pairs", or "left-out platforms" when there are none: the band then comes
+    from platforms that were predicted without any pair of theirs.
+    """
+
+    phase: Phase
+    platform_a: str
+    platform_b: str
+    factor: float
+    low: float
+    high: float
+    pairs: int
+    models: int
+    basis: str
+
+
+@dataclass(frozen=True)
+class _Asked:
+    phase: Phase
+    platform_a: str
+    platform_b: str
+    precision: str
+    moe: bool
+    model_parallel: float | None
+    leave_out: str
+
+
+def pair_factor(
+    catalogue: Catalogue,
+    phase: Phase,
+    platform_a: str,
+    platform_b: str,
+    *,
+    precision: str = "bf16",
+    moe: bool = False,
+    model_parallel: float | None = None,
+    leave_out: str = "",
+) -> PairFactor:
+    """Factor of a phase between two platforms, without the pairs of the model `leave_out`.
+
+    training: on the ratio of dense peaks at `precision` (bf16, fp8, fp4); the achieved share of the peak on b
+    is that on a times the factor. `model_parallel` is TP x PP on a. decode: on the speed of the three-term
+    model. rl_step: on the speed of phases scaled by their peaks at equal GPUs. A reverse move is the inverse.
+    """
+    if platform_a == platform_b:
+        return PairFactor(phase, platform_a, platform_b, 1.0, 1.0, 1.0, 0, 0, SEEN)
+    group = group_of(catalogue, leave_out) if leave_out else ""
+    order = [p.platform_id for p in catalogue.platforms()]
+    forward = order.index(platform_a) < order.index(platform_b)
+    ends = (platform_a, platform_b) if forward else (platform_b, platform_a)
+    found = _factor(
+        CatalogueKey(catalogue),
+        _Asked(phase, ends[0], ends[1], precision, moe, model_parallel if forward else None, group),
+    )
+    return found if forward else _turned(found)
+
+
+def _turned(found: PairFactor) -> PairFactor:
+    return replace(
+        found,
+        platform_a=found.platform_b,
+        platform_b=found.platform_a,
+        factor=1 / found.factor,
+        low=1 / found.high,
+        high=1 / found.low,
+    )
+
+
+@functools.lru_cache(maxsize=512)
+def _factor(key: CatalogueKey, asked: _Asked) -> PairFactor:
+    pairs, _ = reports_of(key.catalogue)
+    cases = pairs.cases
+    family = np.array([c.body is not None and c.pair.set.startswith(asked.phase) for c in cases])
+    usable = pairs.test & family & np.array([c.group != asked.leave_out for c in cases])
+    ends = {asked.platform_a, asked.platform_b}
+    same = usable & np.array([{c.pair.platform_a, c.pair.platform_b} == ends for c in cases])
+    seen = {c.group for c, here in zip(cases, same, strict=True) if here}
+    center = _center(key.catalogue, cases, usable, asked)
+    low, high = _band(pairs, usable, known=bool(seen))
+    return PairFactor(
+        asked.phase,
+        asked.platform_a,
+        asked.platform_b,
+        math.exp(center),
+        math.exp(center + low),
+        math.exp(center + high),
+        int(same.sum()),
+        len(seen),
+        SEEN if seen else UNSEEN,
+    )
+
+
+def _center(catalogue: Catalogue, cases: tuple[Case, ...], usable: Mask, asked: _Asked) -> float:
+    if asked.phase == "training":
+        return _training(catalogue, cases, usable, asked)
+    if asked.phase == "decode":
+        return _decode(catalogue, cases, usable, asked)
+    return _step(catalogue, cases, usable, asked)
+
+
+def _training(catalogue: Catalogue, cases: tuple[Case, ...], usable: Mask, asked: _Asked) -> float:
+    a, b = (machine_of(catalogue, name) for name in (asked.platform_a, asked.platform_b))
+    base = math.log(b.flops_at("bf16") / a.flops_at("bf16"))
+    peaks = math.log(b.flops_at(asked.precision) / a.flops_at(asked.precision))
+    known = [
+        c.body for c, here in zip(cases, usable, strict=True) if here and isinstance(c.body, TrainingCase)
+    ]
+    speeds = [c.measured * c.sign for c, here in zip(cases, usable, strict=True) if here]
+    case = TrainingCase(
+        platform_a=asked.platform_a,
+        platform_b=asked.platform_b,
+        precision=asked.precision,
+        moe=asked.moe,
+        base=base,
+        format_gain=peaks - base if math.isfinite(peaks) else 0.0,
+        cross=kin_of(catalogue, asked.platform_a, asked.platform_b) == "hopper -> blackwell",
+        minutes=False,
+        model_parallel=asked.model_parallel,
+        cell="asked",
+    )
+    train = np.arange(len(known) + 1) < len(known)
+    found = training_log_ratio([*known, case], np.array([*speeds, 0.0]), train, ~train)[0]
+    return float(found) - (peaks if math.isfinite(peaks) else base)
+
+
+def _decode(catalogue: Catalogue, cases: tuple[Case, ...], usable: Mask, asked: _Asked) -> float:
+    """Speed lost or gained by other models of the class on the same step between generations."""
+    kin = kin_of(catalogue, asked.platform_a, asked.platform_b)
+    if kin != BETWEEN:
+        kin += " moe" if asked.moe else " dense"
+    alike = [c for c, here in zip(cases, usable, strict=True) if here and c.kin == kin]
+    gaps = [c.measured - _physics(c) for c in alike]
+    return -shared_gap(np.array(gaps), [c.group for c in alike])
+
+
+def _physics(case: Case) -> float:
+    if not isinstance(case.body, DecodeCase):
+        raise TypeError(f"no decode point: {case.pair.row_a}")
+    return float(decode_log_ratios(case.body).mean())
+
+
+def _step(catalogue: Catalogue, cases: tuple[Case, ...], usable: Mask, asked: _Asked) -> float:
+    a, b = (machine_of(catalogue, name) for name in (asked.platform_a, asked.platform_b))
+    if a.hbm_bytes_per_s is None or b.hbm_bytes_per_s is None:
+        return math.nan
+    case = StepCase(
+        b.hbm_bytes_per_s / a.hbm_bytes_per_s, b.flops_at(asked.precision) / a.flops_at(asked.precision), 1.0
+    )
+    known = [c for c, here in zip(cases, usable, strict=True) if here]
+    times = np.exp([-c.measured * c.sign for c in known])
+    scaled = np.array([step_ratio(c.body, PRIOR_SHARES) for c in known if isinstance(c.body, StepCase)])
+    fixed = fixed_share(times, scaled, [c.group for c in known])
+    return math.log(step_ratio(case, PRIOR_SHARES) / step_ratio(case, PRIOR_SHARES, fixed))
+
+
+def _band(pairs: Pairs, usable: Mask, *, known: bool) -> tuple[float, float]:
+    """p10 and p90 of log(measured / predicted speed): pairs of these platforms, else left-out platforms."""
+    signs = np.array([float(c.sign) for c in pairs.cases])
+    predicted = pairs.predicted if known else pairs.platform_out
+    residuals = ((pairs.measured - predicted) * signs)[usable]
+    residuals = residuals[np.isfinite(residuals)]
+    if len(residuals) < FEWEST:
+        return math.nan, math.nan
+    low, high = np.quantile(residuals, [(1 - BAND) / 2, (1 + BAND) / 2])
+    return min(float(low), 0.0), max(float(high), 0.0)
