@@ -93,8 +93,7 @@ def erlang_c(servers: int, offered: Num) -> Num:
     blocked = load * 0 + 1.0
     for count in range(1, servers + 1):
         blocked = load * blocked / (count + load * blocked)
-    waits = blocked / (1 - load / servers * (1 - blocked))
-    return waits
+    return blocked / (1 - load / servers * (1 - blocked))
 
 
 def queue(servers: int, rate_per_s: Num, busy_s: Num) -> Queue:

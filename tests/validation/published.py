@@ -37,8 +37,11 @@ class Points:
     measured_s: Floats
 
 
-def decode_points(model: str, platform: str, precision: str, computed: str = "") -> Points:
-    """Points at a fixed concurrency on one engine; `computed`: precision of the matrices, if another."""
+def decode_points(model: str, platform: str, precision: str, computed: str = "", **same: str) -> Points:
+    """Points at a fixed concurrency on one engine; `computed`: precision of the matrices, if another.
+
+    `same`: columns that must hold exactly this text.
+    """
     found = [
         row
         for row in rows("decode")
@@ -46,6 +49,7 @@ def decode_points(model: str, platform: str, precision: str, computed: str = "")
         and row["load_kind"] == "fixed_concurrency"
         and row["out_tok_s_kind"] == "derived_from_latency"
         and row["tp"]
+        and all(row[column] == value for column, value in same.items())
     ]
     load = DecodeLoad(
         batch=_column(found, "concurrency"),

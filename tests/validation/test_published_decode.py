@@ -52,3 +52,23 @@ def test_the_constant_hardly_changes_over_generations_and_models():
     constants = {p: fitted(llama(p))[1] for p in PLATFORMS}
     constants["oss"] = fitted(decode_points("gpt-oss-120b", "h200-sxm", "fp4", "bf16"))[1]
     assert max(constants.values()) < 1.8 * min(constants.values())
+
+
+@pytest.mark.parametrize(
+    ("platform", "engine", "within"),
+    [
+        ("h200-sxm", "sglang", 0.05),
+        ("h200-sxm", "trtllm", 0.06),
+        ("b200-hgx", "sglang", 0.11),
+        ("b200-hgx", "trtllm", 0.13),
+    ],
+)
+def test_three_terms_describe_a_latent_cache_and_experts(platform, engine, within):
+    """DeepSeek-V3 and R1 in FP8 on eight GPUs, every matrix split: copies of the cache count."""
+    points = decode_points(
+        "deepseek-v3", platform, "fp8", engine=engine, tp="8", moe_tp="8", moe_ep="1", attn_dp="1"
+    )
+    assert len(points.measured_s) >= 15
+    factors = fitted(points)
+    assert np.median(np.abs(errors(points, factors))) < within
+    assert 50e-6 < factors[1] < 180e-6
