@@ -55,7 +55,10 @@ def spend_by_week(result: Result, mode: Mode = "light", by: str = "campaign") ->
         y="Spend (USD)",
     )
     fig.update_layout(barmode="relative", bargap=0.3)
-    fig.update_xaxes(type="category", categoryorder="array", categoryarray=weeks)
+    fig.update_xaxes(
+        type="category", categoryorder="array", categoryarray=weeks, tickvals=weeks, tickangle=0,
+        ticktext=["<br>".join(reversed(week.split("-"))) for week in weeks],
+    )  # fmt: skip
     fig.update_yaxes(tickprefix="$", tickformatstops=theme.TICKS)
     return fig
 

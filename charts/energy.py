@@ -23,7 +23,7 @@ LABELS = {
 @marked
 def energy_by_run(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw kWh at the GPU of each run stacked by evidence, and its spend in a panel of its own."""
-    title = "Energy of each run at the GPU, and its spend"
+    title = "Energy of each run at the GPU, and its rent"
     frame = result.tables.get("parts")
     if not has(frame, "run", "basis", "kwh_gpu"):
         why = "No run has energy yet: load GPU samples with power or an energy counter, or name its platform."
@@ -51,7 +51,7 @@ def energy_by_run(result: Result, mode: Mode = "light") -> go.Figure:
     fig.update_layout(barmode="relative", bargap=0.35)
     fig.update_xaxes(rangemode="tozero", nticks=5)
     fig.update_xaxes(title_text="Energy (kWh)", row=1, col=1)
-    fig.update_xaxes(title_text="Spend (USD)", tickprefix="$", tickformatstops=theme.TICKS, row=1, col=2)
+    fig.update_xaxes(title_text="Rent (USD)", tickprefix="$", tickformatstops=theme.TICKS, row=1, col=2)
     fig.update_yaxes(
         categoryorder="array", categoryarray=shown[::-1], tickvals=shown,
         ticktext=[theme.short(run, 20) for run in shown], showgrid=False,

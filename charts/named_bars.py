@@ -8,7 +8,7 @@ from charts import theme
 from charts.theme import Mode
 
 ROW_PX, AROUND_PX, BAR_WIDTH = 50, 60, 0.3
-LABEL_ABOVE = 0.3
+LABEL_ABOVE = 0.35
 
 
 def dollars(value: float) -> str:

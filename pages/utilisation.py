@@ -17,7 +17,7 @@ from pages.parts.frame import is_nothing, show_head, stop_when_empty
 from pages.parts.notices import show_warnings
 from pages.parts.state import current
 from pages.parts.tables import show_table
-from pages.parts.waste_settings import settings
+from pages.parts.waste_settings import LABELS, settings
 from pages.parts.words import md_escape
 
 EVERY = "*"
@@ -71,9 +71,11 @@ def show_spells(waste: Result) -> None:
         st.caption(
             "No stall was found: no GPU looked busy without making progress for as long as the setting says."
         )
-    columns = [c for c in SPELL if c in stalls and (stalls.empty or stalls[c].notna().any())]
-    show_table(waste, "stalls", title="Stalls", columns=columns, labels=SPELL_LABELS)
-    show_table(waste, "idle", title="Idle spells", columns=SPELL, labels=SPELL_LABELS)
+    for name, title in (("stalls", "Stalls"), ("idle", "Idle spells")):
+        show_table(
+            waste, name, title=title, columns=SPELL, labels=SPELL_LABELS, cents=("usd",),
+            blank={"run": "no run"}, optional=("job", "attempt", "pool", "hosts", "usd"),
+        )  # fmt: skip
 
 
 state = current()
@@ -117,7 +119,12 @@ if not is_nothing(waste):
 
 st.subheader("Tables", anchor=False)
 show_table(
-    result, "gpus", title="GPUs: mean of the measure, bounds and coverage", percent=SHARES, labels=MEAN_LABELS
+    result,
+    "gpus",
+    title="GPUs: mean of the measure, bounds and coverage",
+    percent=SHARES,
+    labels=MEAN_LABELS,
+    optional=("role", "pool", "platform", "model", "run", "host"),
 )
 show_table(
     result,
@@ -125,6 +132,22 @@ show_table(
     title="What was recorded, and what it proves",
     columns=("measure", "gpus", "known_s", "proves", "not_proves", "source"),
 )
-show_table(waste, "ladder", title="From paid to effective", labels={"basis": "From"}, percent=("frac",))
-show_table(waste, "thresholds", title="When a GPU counts as idle or stalled")
+show_table(
+    waste,
+    "ladder",
+    title="From paid to effective",
+    labels={"basis": "From"},
+    percent=("frac",),
+    cents=("usd", "usd_low", "usd_high"),
+    optional=("missing",),
+)
+said = waste.tables["thresholds"]
+said = said.assign(threshold=[LABELS.get(name, name) for name in said["threshold"]])
+show_table(
+    Result("waste", waste.params, "", tables={"thresholds": said}),
+    "thresholds",
+    title="When a GPU counts as idle or stalled",
+    columns=("threshold", "value", "default", "unit", "meaning"),
+    labels={"threshold": "Rule"},
+)
 show_how([waste, result], "utilisation")

@@ -34,7 +34,7 @@ LABELS = {
     "kwh_per_step": "kWh a step",
     "kgco2e_per_rollout": "kgCO2e a rollout",
     "usd_energy": "Electricity (USD)",
-    "usd": "Rent (USD)",
+    "usd": "Rent at that price (USD)",
     "known_runs": "Runs with energy",
     "coverage_frac": "Sampled (%)",
 }
@@ -49,9 +49,13 @@ def show() -> Result:
     asked: dict[str, Any] = {"grid_kg_per_kwh": grid, "usd_per_kwh": price}
     result = compute_or_stop("energy", asked)
     st.markdown(md_escape(flowing(result.answer)))
-    show_figures(result)
+    known = [f.name for f in result.headline if f.value is not None]
+    show_figures(result, known)
     show_warnings(result)
-    st.caption("Of the whole time of the chosen runs, not of the month. Electricity is no part of rent.")
+    st.caption(
+        "Of the whole time of the chosen runs, not of the month. Rent here is GPU-hours x the price of the "
+        "sidebar, not the bill, and electricity is no part of it."
+    )
     show_chart(charts.energy_by_run(result, current().theme), "money-energy")
     show_table(result, "runs", title="Energy by run", columns=RUNS, labels=LABELS, optional=OPTIONAL)
     show_table(
