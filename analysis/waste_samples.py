@@ -58,10 +58,9 @@ def read_evidence(
     sums: dict[tuple[int, int], Floats] = {}
     spells: list[Row] = []
     totals = {"outside": 0.0, "bare": 0.0, "counters": 0.0, "coarse": 0.0}
-    measures = queries.recorded(view, start, end)
     for chunk in _chunks(gpus):
         ids = [str(gpus[i]["gpu_id"]) for i in chunk]
-        frame = _means(queries.minutes(view, ids, start, end, measures))
+        frame = _means(queries.minutes(view, ids, start, end))
         part = _Part([gpus[i] for i in chunk], ids, decodes[chunk], limits_w[chunk], clocks, limits)
         fine = part.refined(view, part.columns(frame), totals)
         part.book(fine, owners, sums, spells, totals)

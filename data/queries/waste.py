@@ -1,8 +1,10 @@
 """What the waste identity reads: GPU minutes side by side, samples of single minutes, clocks, waits."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from data.gpu.rollup import MINUTE_US
@@ -12,6 +14,8 @@ from data.queries.sums import total
 from data.view import View
 
 PRESENCE = ("gpu_util", "gr_engine_active", "gfx_activity")
+_FAR = 1 << 40
+"""More minutes than any stamp has."""
 READ = ("sm_active", "tensor_active", "dram_active", "power_w", "power_limit_w", "mem_bytes", *PRESENCE)
 
 _GPUS = f"""
@@ -33,23 +37,18 @@ select g.gpu_id, coalesce(g.host, '') as host, g.run, coalesce(g.pool, o.pool) a
 _IDS = """
 ids as (select unnest($ids::varchar[]) as gpu_id, generate_subscripts($ids::varchar[], 1) - 1 as gpu)"""
 
-_RECORDED = f"""
-select distinct measure from gpu_minutes
- where minute >= $start and minute < $end and measure in ({", ".join(f"'{m}'" for m in READ)})
+_SEEN = f"""
+with {_IDS}
+select gpu, epoch_us(minute) as us, known_s from gpu_coverage join ids using (gpu_id)
+ where minute >= $start and minute < $end order by gpu, us
 """
 
-_MINUTES = f"""
-with {_IDS},
-wide as (
-  select gpu, minute{{columns}}
-    from gpu_minutes join ids using (gpu_id)
-   where minute >= $start and minute < $end and measure in ({", ".join(f"'{m}'" for m in READ)})
-   group by gpu, minute
-),
-seen as (select gpu, minute, known_s from gpu_coverage join ids using (gpu_id)
-          where minute >= $start and minute < $end)
-select gpu, epoch(minute) as start_s, epoch(minute) + 60 as end_s, s.known_s, w.* exclude (gpu, minute)
-  from seen s left join wide w using (gpu, minute) order by gpu, minute
+_PLACES = " ".join(f"when '{m}' then {place}" for place, m in enumerate(READ))
+_MEASURED = f"""
+with {_IDS}
+select gpu, epoch_us(minute) as us, (case measure {_PLACES} end)::tinyint as place, known_s, weighted_sum
+  from gpu_minutes join ids using (gpu_id)
+ where minute >= $start and minute < $end and measure in ({", ".join(f"'{m}'" for m in READ)})
 """
 
 _SAMPLES = f"""
@@ -144,25 +143,41 @@ def gpus(view: View, filters: Filters, start: datetime, end: datetime) -> pd.Dat
     return view.frame(_GPUS, {**filters.parameters(), "start": start, "end": end})
 
 
-def recorded(view: View, start: datetime, end: datetime) -> list[str]:
-    """Measures of READ that any GPU has in [start, end)."""
-    found = {row[0] for row in view.rows(_RECORDED, {"start": start, "end": end})}
-    return [measure for measure in READ if measure in found]
-
-
-def minutes(
-    view: View, gpu_ids: Sequence[str], start: datetime, end: datetime, measures: Sequence[str]
-) -> pd.DataFrame:
+def minutes(view: View, gpu_ids: Sequence[str], start: datetime, end: datetime) -> pd.DataFrame:
     """One row a GPU (`gpu`: its place in `gpu_ids`) and minute: start_s, end_s (seconds since 1970), known_s
-    of coverage, and for each of `measures` w_<measure> (value x seconds) and k_<measure> (seconds with one).
+    of coverage, and for each measure of READ that has any w_<measure> (value x seconds) and k_<measure>
+    (seconds with one).
     """
-    columns = "".join(
-        f", any_value(known_s) filter (measure = '{m}') as k_{m}"
-        f", any_value(weighted_sum) filter (measure = '{m}') as w_{m}"
-        for m in measures
-    )
-    sql = _MINUTES.format(columns=columns)
-    return view.frame(sql, {"ids": list(gpu_ids), "start": start, "end": end})
+    bound = {"ids": list(gpu_ids), "start": start, "end": end}
+    seen = _columns(view, _SEEN, bound)
+    out = {"gpu": seen["gpu"], "start_s": seen["us"] / 1e6, "end_s": seen["us"] / 1e6 + 60}
+    out["known_s"] = seen["known_s"]
+    key, rows = _keys(seen), len(seen["us"])
+    long = _columns(view, _MEASURED, bound)
+    own = _keys(long)
+    at = np.minimum(np.searchsorted(key, own), rows - 1)
+    there = key[at] == own if rows else np.zeros(len(own), bool)
+    for place, name in enumerate(READ):
+        mine = np.flatnonzero(there & (long["place"] == place))
+        if len(mine):
+            for column, said in (("k", "known_s"), ("w", "weighted_sum")):
+                out[f"{column}_{name}"] = np.full(rows, np.nan)
+                out[f"{column}_{name}"][at[mine]] = long[said][mine]
+    return pd.DataFrame(out)
+
+
+def _columns(view: View, sql: str, bound: dict[str, object]) -> dict[str, Any]:
+    """Columns of a SELECT; NULL is NaN."""
+    found = view.cursor.execute(sql, bound).fetchnumpy()
+    return {
+        name: np.ma.filled(column, np.nan) if column.dtype == np.float64 else np.ma.getdata(column)
+        for name, column in found.items()
+    }
+
+
+def _keys(found: Mapping[str, Any]) -> Any:
+    """One number for a GPU and minute, in the order of both."""
+    return found["gpu"].astype(np.int64) * _FAR + found["us"] // MINUTE_US
 
 
 def samples(view: View, gpu_ids: Sequence[str], wanted: Sequence[tuple[str, int]]) -> pd.DataFrame:
