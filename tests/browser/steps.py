@@ -62,17 +62,21 @@ def download(page: Page, button: Locator, place: Path) -> Path:
 
 
 def choose(page: Page, label: str, option: str) -> None:
-    """Pick an option of a select box by typing it; ends when the box shows the option."""
+    """Pick an option of a select box by typing it; ends when the box shows the option.
+
+    A list that is open while the script still draws may close again, so the script is awaited first.
+    """
     box = page.get_by_role("combobox", name=label, exact=True).last
 
     def pick() -> None:
+        settled(page)
         box.click(timeout=TRY_MS)
         box.fill("", timeout=TRY_MS)
         box.press_sequentially(option, timeout=TRY_MS)
         page.get_by_role("option", name=option).first.click(timeout=TRY_MS)
         expect(box).to_have_value(re.compile(re.escape(option)), timeout=TRY_MS)
 
-    ends = time.monotonic() + LONGEST_S
+    ends = time.monotonic() + 2 * LONGEST_S
     while True:
         try:
             pick()
