@@ -136,5 +136,5 @@ def _placed(
         between = prefill_tokens_per_step(batch, demand.prompt_tokens, demand.output_tokens)
     served = replace(load, batch=batch, prefill_tokens=between, prompt_tokens=demand.prompt_tokens)
     step = decode_step(llm, served, rates, factors)
-    rate = batch * replicas / float(step.total_s) / demand.gpus
+    rate = min(batch * replicas, demand.sequences) / float(step.total_s) / demand.gpus
     return Placement(layout, size, domains, replicas, batch, cap, float(step.total_s), rate)

@@ -130,7 +130,7 @@ def steady_batch(rollouts: Num, tokens: Num, idle_s: Num, step_s: Callable[[Num]
     """Sequences that decode at a time when `rollouts` are in flight and each idles `idle_s` in tools.
 
     Solves B = N x d / (d + idle), d = tokens x step time at B: Little's law in a closed loop. `step_s` must
-    not fall with the batch. N without idling.
+    not fall with the batch. N without idling, NaN where the step time is not known.
     """
     most = num(rollouts)
     low, high = 0 * (most + idle_s + tokens), most + 0 * (num(idle_s) + tokens)
@@ -139,7 +139,8 @@ def steady_batch(rollouts: Num, tokens: Num, idle_s: Num, step_s: Callable[[Num]
         decode = num(tokens) * step_s(middle)
         too_few = middle < most * decode / (decode + idle_s)
         low, high = where(too_few, middle, low), where(too_few, high, middle)
-    return (low + high) / 2
+    batch = (low + high) / 2
+    return batch + 0 * num(step_s(batch))
 
 
 def exposed_tool_s(generation_s: Num, rollouts: Num, flying: Num, one: Episode) -> Num:

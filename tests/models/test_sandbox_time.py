@@ -85,6 +85,8 @@ def test_a_steady_batch_solves_the_closed_loop():
     assert steady_batch(100.0, 1000.0, 0.0, lambda b: 0.01 + 0 * b) == pytest.approx(100)
     idle = steady_batch(100.0, 1000.0, np.array([0.0, 10.0, 100.0]), lambda b: 0.01 + 1e-4 * b)
     assert (np.diff(np.asarray(idle)) < 0).all()
+    unknown = steady_batch(100.0, 1000.0, 30.0, lambda b: b * np.array([1e-3, np.nan]))
+    assert np.isnan(np.asarray(unknown)).tolist() == [False, True]
 
 
 def test_tools_hide_while_others_fill_the_batch():
