@@ -4,6 +4,7 @@ from typing import Any
 
 import streamlit as st
 
+from analysis.result import Result
 from charts import own_cost as own_charts
 from charts import services as service_charts
 from charts import tenure as charts
@@ -30,8 +31,8 @@ OPTIONS = (
     "fleet_gpus", "busy_frac", "burst_usd", "missing",
 )  # fmt: skip
 EVEN = (
-    "label", "own_usd_per_gpu_h", "rent_usd_per_gpu_h", "break_even_frac", "low", "high",
-    "break_even_path_frac", "expected_frac", "months", "verdict",
+    "label", "own_usd_per_gpu_h", "rent_usd_per_gpu_h", "break_even_path_frac", "low", "high",
+    "break_even_frac", "expected_frac", "months", "verdict",
 )  # fmt: skip
 SERVICES = (
     "run", "offer", "comparable", "why_not", "basis", "tuning", "usd", "usd_low", "usd_high", "ratio_to_run",
@@ -39,29 +40,29 @@ SERVICES = (
     "as_of", "conditions", "status", "source", "prefill_usd", "sample_usd", "train_usd",
 )  # fmt: skip
 LABELS = {
-    "label": "",
-    "usd_per_useful_gpu_h": "USD a useful GPU-hour",
-    "low_usd": "p10",
-    "high_usd": "p90",
-    "cheapest_frac": "Cheapest in draws",
-    "total_usd": "Present value",
-    "saves_usd": "Saved against on demand",
+    "label": "Option",
+    "usd_per_useful_gpu_h": "Useful GPU-hour (USD)",
+    "low_usd": "p10 (USD)",
+    "high_usd": "p90 (USD)",
+    "cheapest_frac": "Cheapest in draws (%)",
+    "total_usd": "Present value (USD)",
+    "saves_usd": "Saved against on demand (USD)",
     "fleet_gpus": "GPUs held",
-    "busy_frac": "Of them busy",
-    "burst_usd": "Of it on demand",
+    "busy_frac": "Of them busy (%)",
+    "burst_usd": "Of it on demand (USD)",
     "missing": "Why no cost",
-    "own_usd_per_gpu_h": "Owned GPU-hour",
-    "rent_usd_per_gpu_h": "Rented GPU-hour",
-    "break_even_frac": "Break-even use, today's prices",
+    "own_usd_per_gpu_h": "Owned GPU-hour (USD)",
+    "rent_usd_per_gpu_h": "Rented GPU-hour (USD)",
+    "break_even_frac": "Break-even use at today's prices (%)",
     "low": "Low",
     "high": "High",
-    "break_even_path_frac": "Over the price path",
-    "expected_frac": "Your use",
+    "break_even_path_frac": "Break-even use over the price path (%)",
+    "expected_frac": "Your use (%)",
     "months": "Months to pay back",
     "verdict": "A GPU-hour for a GPU-hour",
     "status": "Badge",
     "offer": "Offer",
-    "ratio_to_run": "Against the run",
+    "ratio_to_run": "Against the run (x)",
     "breakeven_usd_per_gpu_h": "Equal at USD a GPU-hour",
     "breakeven_tok_per_gpu_h": "Equal at tokens a GPU-hour",
     "comparable": "Comparable",
@@ -144,6 +145,25 @@ def details(settings: Any) -> dict[str, Any]:
     return asked
 
 
+def show_options(result: Result) -> None:
+    """Costs by option first; what is behind them in tabs."""
+    mode = state.theme
+    show_chart(charts.options(result, mode), key="own_options")
+    behind = st.tabs(["By use", "What moves it", "Present value", "Owned GPU-hour", "Demand"])
+    with behind[0]:
+        show_chart(charts.crossing(result, mode), key="own_crossing")
+    with behind[1]:
+        show_chart(charts.tornado(result, mode), key="own_tornado")
+    with behind[2]:
+        show_chart(charts.npv(result, mode), key="own_npv")
+    with behind[3]:
+        show_chart(own_charts.parts(result, mode), key="own_parts")
+        show_chart(own_charts.by_life(result, mode), key="own_by_life")
+        offer(state.store, result, str(result.tables["bought"].iloc[0]["platform"]))
+    with behind[4]:
+        show_chart(charts.duration(result, mode), key="own_duration")
+
+
 state = current()
 with state.view() as view:
     names = {p.platform_id: p.name for p in view.catalogue.platforms() if p.kind != "cpu"}
@@ -161,22 +181,14 @@ with right:
     show_figures(result)
     show_warnings(result)
     if not result.tables["options"].empty:
-        for name, draw in (
-            ("options", charts.options),
-            ("crossing", charts.crossing),
-            ("npv", charts.npv),
-            ("tornado", charts.tornado),
-        ):
-            show_chart(draw(result, state.theme), key=f"own_{name}")
-    show_chart(charts.duration(result, state.theme), key="own_duration")
-    if not result.tables["options"].empty:
-        show_chart(own_charts.parts(result, state.theme), key="own_parts")
-        show_chart(own_charts.by_life(result, state.theme), key="own_by_life")
-        offer(state.store, result, str(result.tables["bought"].iloc[0]["platform"]))
+        show_options(result)
+    else:
+        show_chart(charts.duration(result, state.theme), key="own_duration")
 show_table(result, "options", title="Options", columns=OPTIONS, labels=LABELS)
 show_table(result, "break_even", title="Break-even", columns=EVEN, labels=LABELS, percent=("low", "high"))
-show_table(result, "published", title="Owning costs that others published", labels=LABELS)
-controls.show_settings(result)
+with st.expander("Every setting, and owning costs that others published", icon=":material/tune:"):
+    show_table(result, "published", title="Owning costs that others published", labels=LABELS)
+    controls.show_settings(result)
 st.subheader("Hosted services instead of GPUs", anchor=False)
 services = compute_or_stop("services")
 show_answer(services)
@@ -189,6 +201,7 @@ if not services.tables["runs"].empty:
         title="Each run and what services would bill",
         columns=SERVICES,
         labels=LABELS,
+        optional=("basis", "tuning", "usd_low", "usd_high", "breakeven_tok_per_gpu_h", "prefill_usd"),
     )
 with st.expander(
     "All prices and billing rules of services", icon=":material/list:", key="own_service_prices"
