@@ -41,13 +41,16 @@ class DecodeLoad:
 class DecodeFactors:
     """Achieved shares of the peaks (0..1] and the constant of one layer in seconds.
 
+    Defaults are usual values of fits on published serving points (Llama 3.1 70B: bandwidth 0.86 to 1.03,
+    prefill 0.32 to 0.50; mixtures of experts reach 0.06 to 0.18 in prefill); calibrate them.
+
     The constant holds what does not scale with the chip (launches, latency of all-reduces, sampling), so
     links are charged for bytes only.
     """
 
     eta_bandwidth: Num = 0.90
     eta_flops: Num = 0.60
-    eta_prefill: Num = 0.50
+    eta_prefill: Num = 0.40
     eta_link: Num = 0.70
     layer_s: Num = LAYER_S[1]
 
