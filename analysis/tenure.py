@@ -271,7 +271,8 @@ def _figures(
     lacks = rows["on_demand"]["missing"] or "no on-demand rent is known"
     out.append(
         figure(
-            "break_even_utilisation", rent["break_even_frac"] if rent else None, low=rent and rent["low"],
+            "break_even_utilisation", rent["break_even_path_frac"] if rent else None,
+            low=rent and rent["low"],
             high=rent and rent["high"], interval="p10_p90", missing=lacks,
         )
     )  # fmt: skip

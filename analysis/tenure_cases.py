@@ -96,6 +96,14 @@ class Case:
         capital = self.lease_capital if option == "lease" else self.own_capital
         return None if capital is None else Owned(capital, self.own_running, self.life_months)
 
+    def rent_at(self, option: str, month: int) -> float | None:
+        """USD a rented GPU-hour in that month, on the option's own price path; None without a quote."""
+        if option == "on_demand":
+            rate = self.rates.get(option)
+            return None if rate is None else rate * self.path.price(month)
+        terms = self.terms(option)
+        return None if terms is None else terms.at(month, self.path)
+
     def pv_per_gpu_h(self, option: str) -> float | None:
         """Present value of one GPU-hour an hour of a year, held all the time or rented all the time."""
         if option == "on_demand":

@@ -1,7 +1,6 @@
 """Tables of rent, reserve or own: options, break-even, use, price paths, what matters most."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import pandas as pd
 
@@ -53,15 +52,16 @@ def option_rows(
 
 
 BREAK_EVEN = (
-    "against", "label", "own_usd_per_gpu_h", "rent_usd_per_gpu_h", "break_even_frac", "low", "high",
-    "break_even_path_frac", "expected_frac", "months", "verdict",
+    "against", "label", "own_usd_per_gpu_h", "rent_usd_per_gpu_h", "break_even_path_frac", "low", "high",
+    "break_even_frac", "expected_frac", "months", "verdict",
 )  # fmt: skip
 
 
 def break_even_rows(
     setup: Setup, case: Case, drawn: Sequence[Case], costs: Mapping[str, Cost]
 ) -> pd.DataFrame:
-    """One row a rent: u* today, over the price path, and the months in which the purchase is paid back.
+    """One row a rent: u* over the price path with p10-p90, u* at today's prices, and the months in which the
+    purchase is paid back by the rent on the option's own path.
 
     A reservation is paid all the time, as owning is: there the ratio says which is cheaper at any use.
     """
@@ -73,21 +73,32 @@ def break_even_rows(
         if rent is None:
             continue
         own = case.own_capital + case.own_running
-        ends = p10_p90(
-            (one.own_capital + one.own_running) / number(one.rates[name]) for one in drawn if one.rates[name]
-        )
-        path = (case.pv_per_gpu_h("own") or NAN) / (case.pv_per_gpu_h(name) or NAN)
+        ends = p10_p90(_over_path(one, name) for one in drawn if one.rates[name])
+        path = _over_path(case, name)
         share = used if name == "on_demand" else 1.0
-        life = replace(case.path, months=case.life_months)
-        months = break_even_months(buy.capex_usd / buy.bought_gpus, rent, case.own_running, share, life)
+        months = _paid_back(buy.capex_usd / buy.bought_gpus, case, name, share)
         rows.append(
             {
                 "against": name, "label": label, "own_usd_per_gpu_h": own, "rent_usd_per_gpu_h": rent,
-                "break_even_frac": own / rent, "low": ends[0], "high": ends[1], "break_even_path_frac": path,
+                "break_even_path_frac": path, "low": ends[0], "high": ends[1], "break_even_frac": own / rent,
                 "expected_frac": share, "months": months, "verdict": _verdict(path, share),
             }
         )  # fmt: skip
     return table(rows, BREAK_EVEN, [c for c in BREAK_EVEN if c not in ("against", "label", "verdict")])
+
+
+def _paid_back(capex_usd_per_gpu: float, case: Case, rent: str, used_frac: float) -> float | None:
+    """Months, within the life, in which what that rent would have cost has paid the purchase."""
+
+    def usd(month: int) -> float:
+        return number(case.rent_at(rent, month))
+
+    return break_even_months(capex_usd_per_gpu, usd, case.own_running, used_frac, case.life_months)
+
+
+def _over_path(case: Case, rent: str) -> float:
+    """Owned / rented GPU-hour, each at its present value over the horizon."""
+    return (case.pv_per_gpu_h("own") or NAN) / (case.pv_per_gpu_h(rent) or NAN)
 
 
 def _verdict(needed: float, used: float) -> str:

@@ -201,21 +201,21 @@ def break_even_utilisation(own_usd_per_gpu_h: float, rent_usd_per_gpu_h: float) 
 
 def break_even_months(
     capex_usd_per_gpu: float,
-    rent_usd_per_gpu_h: float,
+    rent_usd_per_gpu_h: Callable[[int], float],
     running_usd_per_gpu_h: float,
     utilisation_frac: float,
-    path: Path,
+    months: int,
 ) -> float | None:
-    """Months until the rent saved has paid the purchase back; None: not within the path.
+    """Months until the rent saved has paid the purchase back; None: not within `months`.
 
-    Each month saves `(rent x utilisation - running) x 730` with the rent on its path: running costs are paid
-    also while the GPU idles. At constant prices and full use this is `capex / ((rent - running) x 730)`.
+    Each month saves `(rent x utilisation - running) x 730`: running costs are paid also while the GPU idles.
+    `rent_usd_per_gpu_h(month)` is the rent of that month: on demand moves every month, a reservation at each
+    new term (`Terms.at`). At constant prices and full use this is `capex / ((rent - running) x 730)`.
     Not discounted, no residual value.
     """
     left = capex_usd_per_gpu
-    for month in range(path.months):
-        rent = rent_usd_per_gpu_h * path.price(month)
-        saved = (rent * utilisation_frac - running_usd_per_gpu_h) * HOURS_PER_MONTH
+    for month in range(months):
+        saved = (rent_usd_per_gpu_h(month) * utilisation_frac - running_usd_per_gpu_h) * HOURS_PER_MONTH
         if saved >= left:
             return month + (left / saved if saved > 0 else 0.0)
         left -= saved

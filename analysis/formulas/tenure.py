@@ -47,9 +47,10 @@ METRICS = (
     ),
     Formula(
         "break_even_utilisation",
-        "Break-even utilisation",
-        "owned GPU-hour / rented GPU-hour: allocated share of the bought hours above which owning is "
-        "cheaper; goodput divides both sides",
+        "Break-even utilisation against on demand, over the price path",
+        "present value of an owned GPU-hour / of a rented one over the horizon: allocated share of the "
+        "bought hours above which owning is cheaper; goodput divides both sides; table `break_even` has it at "
+        "today's prices too",
         "frac",
         "rent and own",
         "p10..p90 of draws of inputs and quotes",
@@ -58,7 +59,7 @@ METRICS = (
         "break_even_months",
         "Break-even time",
         "months until the sum of (rent x utilisation - running) x 730 reaches the purchase, rent on its "
-        "path; not discounted, no residual value",
+        "own path (a reservation: at each new term); not discounted, no residual value",
         "months",
         "rent and own",
         "exact for the inputs",

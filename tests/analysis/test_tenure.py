@@ -5,6 +5,7 @@ import pytest
 from analysis.result import Result
 from analysis.tenure import compute
 from analysis.tenure_cases import TenureParams
+from analysis.words import percent
 from charts import own_cost as own_charts
 from charts import tenure as charts
 from data.errors import UserError
@@ -45,6 +46,19 @@ def test_at_the_break_even_use_owning_costs_what_renting_does(home: Home) -> Non
     found = options(ask(home, **asked, utilisation_frac=flip))
     assert found["own"]["usd_per_useful_gpu_h"] == pytest.approx(found["on_demand"]["usd_per_useful_gpu_h"])
     assert found["own"]["saves_usd"] == pytest.approx(0, abs=1e-6)
+
+
+def test_the_headline_break_even_is_the_one_the_answer_names(home: Home) -> None:
+    """Rents fall 20 % a year: owning flips later than at today's prices, and both have their name."""
+    asked = {**QUOTES, "gpus": 8, "utilisation_frac": 0.5, "usd_per_kwh": 0.0, "decline_mid": 0.2}
+    found = ask(home, **asked)
+    head = found.figure("break_even_utilisation")
+    even = found.tables["break_even"].set_index("against")
+    assert even.loc["on_demand", "break_even_frac"] == pytest.approx(0.25)
+    assert head.value == even.loc["on_demand", "break_even_path_frac"] > 0.3
+    assert head.low < head.value < head.high and "over the price path" in head.label
+    assert f"flips at {percent(head.value)} of the bought hours" in found.answer
+    assert even.loc["reserved_3y", "months"] == pytest.approx(280_320 / 8 / 2.5 / 730)
 
 
 def test_demand_comes_from_the_days_of_the_runs(home: Home) -> None:

@@ -81,11 +81,25 @@ def test_break_even_utilisation() -> None:
 
 def test_break_even_months_by_hand() -> None:
     """50,000 USD, 3.50 rent, 0.50 running: 3 x 730 = 2,190 a month at full use; half use saves 912.50."""
-    path = Path(120, 0.0)
-    assert break_even_months(50_000, 3.5, 0.5, 1.0, path) == pytest.approx(50_000 / 2190)
-    assert break_even_months(50_000, 3.5, 0.5, 0.5, path) == pytest.approx(50_000 / 912.5)
-    assert break_even_months(50_000, 0.9, 0.5, 0.5, path) is None
-    assert break_even_months(50_000, 3.5, 0.5, 1.0, Path(120, 0.0, 0.6)) is None
+    assert break_even_months(50_000, lambda _: 3.5, 0.5, 1.0, 120) == pytest.approx(50_000 / 2190)
+    assert break_even_months(50_000, lambda _: 3.5, 0.5, 0.5, 120) == pytest.approx(50_000 / 912.5)
+    assert break_even_months(50_000, lambda _: 0.9, 0.5, 0.5, 120) is None
+    falling = Path(120, 0.0, 0.6)
+    assert break_even_months(50_000, lambda m: 3.5 * falling.price(m), 0.5, 1.0, 120) is None
+
+
+def test_a_reservation_pays_a_purchase_back_at_the_price_of_its_terms() -> None:
+    """50,000 USD against 3 years at 2.50: 50,000 / (2.36848 x 730) = 28.9 months, whatever prices do then.
+
+    One year at 3.00, 20 % less a year: 12 x 2.86848 x 730 = 25,128, then 12 x 2.26848 x 730 = 19,872, and
+    the rest of 5,000 at 1.78848 x 730 = 1,305.6 a month.
+    """
+    path = Path(48, 0.1, 0.2)
+    three, one = Terms(2.5, 36), Terms(3.0, 12)
+    found = break_even_months(50_000, lambda m: three.at(m, path), 0.13152, 1.0, 48)
+    assert found == pytest.approx(28.92, abs=0.01)
+    found = break_even_months(50_000, lambda m: one.at(m, path), 0.13152, 1.0, 48)
+    assert found == pytest.approx(24 + 5000.26 / 1305.59, abs=0.001)
 
 
 def test_what_the_annuity_has_not_paid() -> None:
