@@ -229,10 +229,20 @@ def rollout_draws(
     compute = np.broadcast_to(busy.steps * ideal.compute_s, memory.shape)
     seconds = busy.total_steps * llm.layers * num(factors.layer_s)
     seconds = seconds + num((busy.steps * ideal.link_s).sum(axis=0)) / factors.eta_link
-    for reads, counts in zip(memory, compute, strict=True):
-        seconds = seconds + at_least(reads * slow, counts * fast)
+    seconds = seconds + _bound_s(memory, compute, slow, fast)
     work = (busy.tokens if tokens is None else num(tokens)) / busy.full_batch * at_full
     return Rollout(work_s=work, tail_s=seconds - work)
+
+
+def _bound_s(memory: Floats, compute: Floats, slow: Num, fast: Num) -> Floats:
+    """Sum over phases of max(memory x slow, compute x fast), in buffers that are used again."""
+    shape = np.broadcast_shapes(memory.shape[1:], np.shape(slow), np.shape(fast))
+    total, reads, counts = np.zeros(shape), np.empty(shape), np.empty(shape)
+    for one, other in zip(memory, compute, strict=True):
+        np.multiply(one, slow, out=reads)
+        np.multiply(other, fast, out=counts)
+        total += np.maximum(reads, counts, out=reads)
+    return total
 
 
 def _stacked(parts: list[Num], shape: tuple[int, ...]) -> Floats:

@@ -2,11 +2,11 @@
 
 import sys
 
-from tests.bench import first_paint, ingest, ingest_large
+from tests.bench import first_paint, ingest, ingest_large, phase_models
 
 
 def main() -> int:
-    outcomes = [bench.main() for bench in (first_paint, ingest, ingest_large)]
+    outcomes = [bench.main() for bench in (first_paint, ingest, ingest_large, phase_models)]
     return max(outcomes)
 
 
