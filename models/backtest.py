@@ -81,9 +81,9 @@ def band(residuals: Floats) -> tuple[float, float]:
     n = len(known)
     if n < FEW:
         return float("nan"), float("nan")
-    tail = (1 - BAND) / 2
-    low = known[max(int(np.floor(tail * (n + 1))) - 1, 0)]
-    high = known[min(int(np.ceil((1 - tail) * (n + 1))) - 1, n - 1)]
+    rank = round((1 - BAND) / 2 * (n + 1), 6)
+    low = known[max(int(np.floor(rank)) - 1, 0)]
+    high = known[min(int(np.ceil(n + 1 - rank)) - 1, n - 1)]
     return min(float(low), 0.0), max(float(high), 0.0)
 
 

@@ -16,6 +16,7 @@ ANCHOR = "gb200-nvl72"
 USABLE_HBM = 0.9
 REFERENCE_FLOPS = 2e15
 FLOPS_PER_PARAM = 2
+UNKNOWN_SHARES = (0.2, 0.35, 0.5, 0.65, 0.8)
 HALF = 0.5
 
 DECODE_GRID = tuple(itertools.product((0.6, 0.7, 0.8, 0.9, 1.0), (0.2, 0.3, 0.5, 0.7), (0.5, 0.75, 1.0),
@@ -83,10 +84,12 @@ def decode_log_ratios(case: DecodeCase) -> Floats:
 
     The measured time on `a` sets the constant: t_a = s (memory / eta + compute / eta) + c0, s <= 1 so that
     the modelled part stays below its largest share; c0 is carried unchanged (it does not follow the chip).
-    Without a shape half of the time follows the bandwidth, alone.
+    Without a shape 20 to 80 % of the time follow the bandwidth.
     """
     if case.llm is None:
-        return np.log([HALF + HALF * case.a.hbm_bytes_per_s / case.b.hbm_bytes_per_s])
+        share = np.array(UNKNOWN_SHARES)
+        blind: Floats = np.log(1 - share + share * case.a.hbm_bytes_per_s / case.b.hbm_bytes_per_s)
+        return blind
     eta, eta_f, power, most = np.array(DECODE_GRID).T
     parts = []
     for chip in (case.a, case.b):
@@ -112,8 +115,9 @@ class TrainingCase:
     """Two platforms of one training job, seen as throughput.
 
     `base`: log ratio of BF16 peaks; `format_gain`: log of what the peaks at `precision` add to it, 0 where
-    none is known. `cross`: Hopper to Blackwell. `minutes`: time to train, not tokens a second. `model_parallel`: TP x PP
-    of the row on `a`, None when not published. `cell` groups rows that repeat each other.
+    none is known. `cross`: Hopper to Blackwell. `minutes`: time to train, not tokens a second.
+    `model_parallel`: TP x PP of the row on `a`, None when not published. `cell` groups rows that repeat each
+    other.
     """
 
     platform_a: str

@@ -25,7 +25,7 @@ def add_parser(commands: Any) -> None:
 
 
 def work(options: argparse.Namespace) -> int:
-    """Print the report and return 0, or 1 when a whole set fails; UserError for a folder that cannot be read."""
+    """Print the report; 0, or 1 when a whole set fails. UserError for a folder that cannot be read."""
     found, version = _reports(options.dir)
     if options.json:
         print(json.dumps(as_json(found, version), indent=2, ensure_ascii=False))
@@ -152,15 +152,33 @@ def markdown(found: "Sequence[SetReport]") -> str:
     errors = _table(list(_COLUMNS), ([cell(r) for cell in _COLUMNS.values()] for r in found))
     head = ["set", "model", *RULE_WORDS.values()]
     rules = _table(head, ([r.wanted.name, percent(r.error.median_abs_error), *_rules(r)] for r in found))
-    parts = [
-        [r.wanted.name, row["platforms"], row["model"], str(row["n"]), percent(row["median_abs_error"]),
-         ratio(row["bias"]), str(row["inside"])]
-        for r in found if r.wanted.name in MAIN for row in r.by_pair
-    ]  # fmt: skip
-    where = _table(["set", "platforms", "model", "pairs", "median error", "bias", "inside"], parts)
+    where = _table(
+        ["set", "platforms", "inside", "model: median error (bias, pairs)"],
+        (row for r in found if r.wanted.name in MAIN for row in _parts(r)),
+    )
     return (
         f"{errors}\n\n### Simple rules on the same pairs\n\n{rules}\n\n### By platforms and model\n\n{where}"
     )
+
+
+def _parts(found: "SetReport") -> list[list[str]]:
+    """A row a platform pair, its models in one cell."""
+    by_pair: dict[str, list[dict[str, Any]]] = {}
+    for row in found.by_pair:
+        by_pair.setdefault(row["platforms"], []).append(row)
+    return [
+        [found.wanted.name, platforms, _inside(rows), "; ".join(_part(m) for m in rows)]
+        for platforms, rows in by_pair.items()
+    ]
+
+
+def _inside(rows: list[dict[str, Any]]) -> str:
+    return f"{sum(m['inside'] for m in rows)} of {sum(m['n_predicted'] for m in rows)}"
+
+
+def _part(row: dict[str, Any]) -> str:
+    wrong = percent(row["median_abs_error"])
+    return f"{row['model']}: {wrong} ({ratio(row['bias'])}, {row['n']})"
 
 
 def _rules(found: "SetReport") -> list[str]:
