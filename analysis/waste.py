@@ -16,7 +16,19 @@ from analysis.shares import load_shares
 from analysis.spend import Spend, compute_spend
 from analysis.waste_inside import Inside, idle_bubble, phase_weights, read_inside
 from analysis.waste_owners import read_clocks
-from analysis.waste_parts import BARS, Bill, Cut, Sheet, cut_bill, in_cents, of_run, spell_rows, split_of, who
+from analysis.waste_parts import (
+    BARS,
+    Bill,
+    Cut,
+    Sheet,
+    by_who,
+    cut_bill,
+    in_cents,
+    of_run,
+    spell_rows,
+    split_of,
+    who,
+)
 from analysis.waste_samples import read_evidence
 from analysis.waste_spells import COLUMNS as SPELLS
 from analysis.waste_spells import MACHINES, MOST_EVENTS, events, machines
@@ -173,8 +185,9 @@ def _thresholds(params: WasteParams) -> pd.DataFrame:
 def _runs(bill: Bill, sheet: Sheet, inside: Inside) -> pd.DataFrame:
     """A row a run, job and nobody (who = ''), the dearest first; dollars are those of the sheet."""
     rows: list[Row] = []
+    groups = by_who(bill.cuts)
     for name in sheet.names:
-        cuts = [c for c in bill.cuts if who(c.share) == name]
+        cuts = groups[name]
         usd = {bar: float(value) for bar, value in sheet.row(name).items()}
         split = split_of(cuts)
         run = cuts[0].share.run

@@ -204,6 +204,14 @@ def who(share: Share) -> str:
     return share.run or (f"job {share.job}" if share.job else "")
 
 
+def by_who(cuts: Iterable[Cut]) -> dict[str, list[Cut]]:
+    """Cuts by who bears them."""
+    groups: dict[str, list[Cut]] = {}
+    for cut in cuts:
+        groups.setdefault(who(cut.share), []).append(cut)
+    return groups
+
+
 @dataclass(frozen=True)
 class Sheet:
     """Cents by who and bar; rows add up to the charges of each, columns to the parts, all to the GPU bill."""
@@ -222,8 +230,9 @@ class Sheet:
 
 def in_cents(bill: Bill) -> Sheet:
     """Round the exact parts once, so that every table made from the sheet agrees to the cent."""
-    names = tuple(sorted({who(c.share) for c in bill.cuts}, key=lambda n: (n == "", n)))
-    exact = [[total([c.usd[b] for c in bill.cuts if who(c.share) == n]) for b in BARS] for n in names]
+    groups = by_who(bill.cuts)
+    names = tuple(sorted(groups, key=lambda n: (n == "", n)))
+    exact = [[total([c.usd[b] for c in groups[n]]) for b in BARS] for n in names]
     if not names:
         return Sheet((), ())
     rows = to_cents([total(row) for row in exact], bill.gpu)
