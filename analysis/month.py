@@ -45,7 +45,7 @@ def compute(view: View, params: MonthParams) -> Result:
     return result(
         "month", view, params, _answer(found, sums, inside), headline=_figures(found, sums, inside),
         tables={"parts": _table(found, sums)}, assumptions=found.assumptions,
-        notices=[*found.notices, *(n for n in inside.warnings if n.code == "synthetic")],
+        notices=[n for n in inside.warnings if n.code != "whole_minutes"],
         prices=pd.DataFrame({"price_id": list(found.price_ids)}, dtype=object),
     )  # fmt: skip
 
@@ -73,9 +73,13 @@ def _table(found: Shares, sums: Sums | None) -> pd.DataFrame:
 
 
 def _productive(inside: Result) -> tuple[float, float, float] | None:
+    """Dollars of productive work, low and high: whatever is unknown may have been productive."""
     rows = {row["bar"]: row for row in records(inside.tables["waterfall"])}
     row = rows.get("productive")
-    return None if row is None else (row["usd"], row["usd_low"], row["usd_high"])
+    if row is None:
+        return None
+    unknown = rows["unknown"]["usd"] if "unknown" in rows else 0.0
+    return row["usd"], row["usd_low"], row["usd_high"] + unknown
 
 
 def _answer(found: Shares, sums: Sums | None, inside: Result) -> str:
