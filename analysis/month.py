@@ -73,13 +73,10 @@ def _table(found: Shares, sums: Sums | None) -> pd.DataFrame:
 
 
 def _productive(inside: Result) -> tuple[float, float, float] | None:
-    """Dollars of productive work, low and high: whatever is unknown may have been productive."""
+    """Dollars of productive work with their low and high bounds."""
     rows = {row["bar"]: row for row in records(inside.tables["waterfall"])}
     row = rows.get("productive")
-    if row is None:
-        return None
-    unknown = rows["unknown"]["usd"] if "unknown" in rows else 0.0
-    return row["usd"], row["usd_low"], row["usd_high"] + unknown
+    return None if row is None else (row["usd"], row["usd_low"], row["usd_high"])
 
 
 def _answer(found: Shares, sums: Sums | None, inside: Result) -> str:
