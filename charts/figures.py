@@ -6,6 +6,7 @@ import plotly.graph_objects as go
 
 from analysis.result import Result
 from charts import (
+    backtest,
     bottleneck,
     campaigns,
     energy,
@@ -73,6 +74,7 @@ FIGURES: dict[str, list[tuple[str, str, Draw]]] = {
         ("dots", "Published runs by platform generation, yours laid over", _dots),
         ("ratios", "Newer over older platform", _ratios),
     ],
+    "backtest": [("errors", "Median error on models never seen", backtest.errors)],
     "campaigns": [
         ("spend_by_week", "Spend by week and campaign", campaigns.spend_by_week),
         ("spend_by_team", "Spend by week and team", campaigns.spend_by_team),

@@ -39,6 +39,12 @@ SECTIONS = {
             ":material/stacks:",
             "Published runs by generation, yours laid over.",
         ),
+        (
+            "backtest.py",
+            "How wrong?",
+            ":material/rule:",
+            "Projections of published pairs, beside what was published.",
+        ),
         ("tenure.py", "Rent or own", ":material/balance:", "Rent, reserve or own the same demand."),
     ],
     "Share": [

@@ -1,0 +1,61 @@
+"""Errors on published pairs: the model beside the simple rules, one line a set."""
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from analysis.result import Result
+from charts import theme
+from charts.blocks import error_bars, has
+from charts.theme import Mode
+
+TITLE = "Median error on models never seen, percent"
+
+
+def errors(result: Result, mode: Mode = "light") -> go.Figure:
+    """Draw the median error of each set with its interval; hollow: simple rules on the same pairs."""
+    sets, rules = result.tables.get("sets"), result.tables.get("rules")
+    if sets is None or rules is None or not has(sets, "median_abs_error"):
+        return theme.empty("No published pair was predicted.", title=TITLE, table="sets", mode=mode)
+    shown = sets[(sets["part_of"] == "") | (sets["set"] == "rl_step, node_matched")]
+    shown = shown[~shown["set"].isin(["training", "rl_step"])][::-1]
+    names = dict(zip(shown["set"], shown["label"], strict=True))
+    colours = theme.palette(mode)
+    fig = go.Figure()
+    for place, (label, part) in enumerate(rules[rules["set"].isin(names)].groupby("label", sort=False)):
+        fig.add_trace(_rule(part, names, str(label), colours.runs[(place + 1) % len(colours.runs)]))
+    marker = {"color": colours.accent, "size": 12}
+    whiskers = error_bars(
+        *(100 * shown[c] for c in ("median_abs_error", "boot_low", "boot_high")), colours.text
+    )
+    fig.add_trace(
+        go.Scatter(
+            x=100 * shown["median_abs_error"],
+            y=shown["label"],
+            error_x=whiskers,
+            mode="markers",
+            name="the projection",
+            marker=marker,
+        )
+    )
+    theme.apply(
+        fig,
+        title=TITLE,
+        subtitle="Filled: the projection, bars: 95 % when models are drawn again. Hollow: simple rules",
+        alt=f"Median error of {len(shown)} sets of published pairs beside that of simple rules.",
+        table="sets",
+        mode=mode,
+        x="median error (%)",
+        height=340,
+    )
+    fig.update_xaxes(rangemode="tozero")
+    return fig
+
+
+def _rule(part: pd.DataFrame, names: dict[str, str], label: str, colour: str) -> go.Scatter:
+    return go.Scatter(
+        x=100 * part["median_abs_error"],
+        y=[names[name] for name in part["set"]],
+        mode="markers",
+        name=label,
+        marker={"symbol": "circle-open", "color": colour, "size": 9, "line": {"width": 2}},
+    )
