@@ -41,20 +41,20 @@ LABELS = {
 OPTIONAL = ("team", "kgco2e", "usd_energy", "kwh_per_rollout", "kwh_per_step", "kgco2e_per_rollout")
 
 
-def show() -> Result:
-    """Draw the section; returns its result."""
+def show(period: dict[str, str]) -> Result:
+    """Draw the section for the month in `period` ({"period": …}); returns its result."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         grid = _field("mo_grid", "Grid intensity (kgCO2e a kWh)", "yours: none is assumed")
         price = _field("mo_kwh", "Electricity (USD a kWh)", "yours, if you pay it")
-    asked: dict[str, Any] = {"grid_kg_per_kwh": grid, "usd_per_kwh": price}
+    asked: dict[str, Any] = {**period, "grid_kg_per_kwh": grid, "usd_per_kwh": price}
     result = compute_or_stop("energy", asked)
     st.markdown(md_escape(flowing(result.answer)))
     known = [f.name for f in result.headline if f.value is not None]
     show_figures(result, known)
     show_warnings(result)
     st.caption(
-        "Of the whole time of the chosen runs, not of the month. Rent here is GPU-hours x the price of the "
-        "sidebar, not the bill, and electricity is no part of it."
+        "Of the chosen runs, in the month chosen above. Rent here is GPU-hours x the price of the sidebar, "
+        "not the bill, and electricity is no part of it."
     )
     show_chart(charts.energy_by_run(result, current().theme), "money-energy")
     show_table(result, "runs", title="Energy by run", columns=RUNS, labels=LABELS, optional=OPTIONAL)
