@@ -49,9 +49,10 @@ def ladder(bill: Bill, sheet: Sheet, has_scheduler: bool, basis: str) -> pd.Data
     """
     usd = parts_usd(sheet)
     loose = [c for c in bill.cuts if c.slot is None and not c.usd["not_allocated"]]
-    unowned = cents(total([c.share.usd for c in loose])) if not has_scheduler else Decimal(0)
+    loose = [c for c in loose if not has_scheduler or c.share.how == "none"]
+    unowned = cents(total([c.share.usd for c in loose]))
     hours = split_of(bill.cuts).times(1 / 3600)
-    unowned_h = split_of(loose).unknown / 3600 if not has_scheduler else 0.0
+    unowned_h = split_of(loose).unknown / 3600
     unproven = sum(c.unproven for c in bill.cuts)
     out: list[Row] = [_rung("paid", (hours.paid,) * 3, (float(bill.gpu),) * 3, basis)]
     held = hours.paid - hours.not_allocated
@@ -111,9 +112,19 @@ def waterfall(bill: Bill, sheet: Sheet, unproven_usd: float) -> pd.DataFrame:
     for row in rows:
         value = float(row["usd"])
         more = {"idle": unknown, "stalled": unknown + unproven_usd}.get(row["bar"], 0.0)
-        row |= {"usd": value, "top_usd": float(row["top_usd"]), "usd_low": value, "usd_high": value + more}
+        low, high = value, value + more
+        if row["bar"] == "productive":
+            low, high = productive_bounds(value, unknown, unproven_usd)
+        row |= {"usd": value, "top_usd": float(row["top_usd"]), "usd_low": low, "usd_high": high}
         row["frac"] = value / whole if whole > 0 else None
     return table(rows, WATERFALL, ["usd", "usd_low", "usd_high", "top_usd", "frac"])
+
+
+def productive_bounds(usd: float, unknown_usd: float, unproven_usd: float) -> tuple[float, float]:
+    """Bounds of the effective rung less bubble and lost work: without what is not proven (never below 0), and
+    with all that is unknown.
+    """
+    return min(usd, max(0.0, usd - unproven_usd)), max(usd, usd + unknown_usd)
 
 
 def behind(sheet: Sheet, bar: str) -> list[str]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from analysis.common import figure
-from analysis.ladder import parts_usd
+from analysis.ladder import parts_usd, productive_bounds
 from analysis.moneyparams import ALL
 from analysis.result import Figure, Notice
 from analysis.shares import BILL, Shares
@@ -57,7 +57,7 @@ def answer(told: Answered) -> str:
     text = f"Of {money(usd.paid)} paid for {whose} {when}, {percent(usd.working / usd.paid)} worked"
     low, high = usd.bounds("working")
     if high - low > 0.005 * usd.paid:
-        text += f" ({percent(low / usd.paid)} to {percent(high / usd.paid)} whatever the unknown rest was)"
+        text += f" ({percent(low / usd.paid)} to {percent(high / usd.paid)}: {_open(usd)})"
     wasted = [
         f"{percent(part / usd.paid)} {word}"
         for part, word in (
@@ -69,7 +69,21 @@ def answer(told: Answered) -> str:
     ]
     if wasted:
         text += f", {listing(wasted)}"
-    return f"{text}; coverage {percent(usd.coverage)}."
+    proof = ", which is no proof of progress" if usd.unproven > 0.005 * usd.paid else ""
+    return f"{text}; coverage {percent(usd.coverage)}{proof}."
+
+
+def _open(usd: Split) -> str:
+    """What lies between the bounds: time of which nothing is known, work that nothing proves."""
+    reasons = [
+        f"{percent(part / usd.paid)} {words}"
+        for part, words in (
+            (usd.unknown, "is unknown"),
+            (usd.unproven, "looks busy without proof of progress"),
+        )
+        if part > 0
+    ]
+    return listing(reasons)
 
 
 def figures(told: Answered) -> list[Figure]:
@@ -79,6 +93,9 @@ def figures(told: Answered) -> list[Figure]:
     n = told.evidence.gpus or None
     paid = usd.paid if usd.paid > 0 else None
     ends = {"interval": "bounds", "boundary": "bill" if told.found.basis == BILL else "campaign"}
+
+    work = float(told.sheet.bar("productive"))
+    least, most = productive_bounds(work, usd.unknown, usd.unproven)
 
     def share(amount: float) -> float | None:
         return amount / paid if paid else None
@@ -98,7 +115,7 @@ def figures(told: Answered) -> list[Figure]:
             missing=lacks, **ends,
         ),
         figure(
-            "productive_usd", float(told.sheet.bar("productive")) if paid else None, missing=lacks, **ends
+            "productive_usd", work if paid else None, low=least, high=most, n=n, missing=lacks, **ends
         ),
         figure("waste_coverage", usd.coverage if paid else None, n=n, missing=lacks),
     ]  # fmt: skip
@@ -139,6 +156,14 @@ def _doubts(told: Answered) -> list[Notice]:
             "advances count as working, and as stalled in the high bound."
         )
         out.append(Notice("util_alone", words))
+    rest_s = sum(one.unproven for one in evidence.measured.values()) - evidence.bare_s
+    if rest_s > 1:
+        words = (
+            f"{count(rest_s / 3600)} GPU-hours look busy while nothing proves progress: "
+            "no tensor or memory activity and no step counter that advances, or a counter that stands. They "
+            "count as working, and as stalled in the high bound."
+        )
+        out.append(Notice("progress_unproven", words))
     for slot, seen_s, held_s in told.bill.contradicted[:5]:
         name = slot.owner.run or f"job {slot.owner.job}"
         when = f" on {slot.day}" if slot.day else ""

@@ -40,7 +40,7 @@ INTERVAL_WORDS = {
     "ci95": "95 % interval",
     "p10_p90": "p10–p90",
     "quote_range": "published quotes",
-    "bounds": "whatever the unknown rest is",
+    "bounds": "possible range",
     "exact": "",
 }
 
