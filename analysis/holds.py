@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pandas as pd
 
-from analysis.bill import span_of, stamp
+from analysis.bill import Charge, span_of, stamp
 from analysis.frames import Row, number, records, text
 from data.money.machines import gpu_model
 from data.queries import bills as queries
@@ -226,3 +226,8 @@ def host_names(name: str | None) -> set[str]:
     bare = last.rsplit(":", 1)[0] if last.rsplit(":", 1)[-1].isdigit() else last.rsplit(":", 1)[-1]
     short = bare if bare.replace(".", "").isdigit() else bare.split(".", 1)[0]
     return {one for one in (whole, last, bare, short) if one}
+
+
+def machine_names(charge: Charge) -> set[str]:
+    """Spellings of the machine that a line names by its resource or a tag."""
+    return set[str]().union(*map(host_names, (charge.resource_id, charge.resource_name, charge.host)))

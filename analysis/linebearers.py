@@ -6,7 +6,7 @@ from decimal import Decimal
 import pandas as pd
 
 from analysis.frames import Row, records, table
-from analysis.matching import Part
+from analysis.parts import Part
 from analysis.reconciled import UNMATCHED, Line, Sums, is_open, place_of
 from models.cents import cents, exact, total
 from models.waste import to_cents
@@ -15,9 +15,9 @@ NUMBERS = ["gpu_hours", "usd"]
 BEARERS = ["line", "run", "attempt", "job", "campaign", "team", "how", *NUMBERS]
 
 
-def open_lines(lines: Sequence[Line], sums: Sums, has_scheduler: bool) -> pd.DataFrame:
+def open_lines(lines: Sequence[Line], sums: Sums) -> pd.DataFrame:
     """Lines that nothing explains, the largest amount first; `unmatched_usd` adds up to `sums.open`."""
-    found = [line for line in lines if is_open(line, has_scheduler)]
+    found = [line for line in lines if is_open(line)]
     left = [line.unmatched for line in found]
     amounts = to_cents(left, cents(total(left)))
     rows: list[Row] = [

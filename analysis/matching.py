@@ -2,59 +2,25 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field
-from datetime import date
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
 from decimal import Decimal
 
 from analysis.bill import Bill, Charge, load_bill
-from analysis.holds import Hold, Holds, host_names, load_holds
+from analysis.following import Bond, bonds
+from analysis.holds import Hold, Holds, host_names, load_holds, machine_names
 from analysis.kept import kept
+from analysis.known_idle import assumption, known_idle, not_covered, schedulers, unheld_gpus
 from analysis.moneyparams import ALL, MoneyParams
+from analysis.parts import NONE, Part
 from analysis.paying import Key, Ledger, Paid, pay, span
-from analysis.result import Notice
+from analysis.result import Assumption, Notice
 from analysis.words import listing, plural
 from data.view import View
 from models.accrual import days
 from models.cents import FULL, apportion
 
-NONE = "none"
-WHY = {
-    "unused": "a commitment or reservation that nobody used: paid idle",
-    "idle": "more GPU-hours than the holders held: paid, not allocated",
-    "nobody": "no run or job is known to have held it: not allocated, or its holder is not loaded",
-    "short": "more GPUs of this kind were held than the lines bought: whose they are is open",
-    "loose": "only runs that may be jobs of the scheduler held GPUs of this kind then",
-    "no_gpu": "no GPU charge: no tag names who it is for",
-    "no_quantity": "the bill does not say how many GPU-hours it bought, and no tag or machine names a holder",
-    "no_clock": "the line has no time, and no tag names who it is for",
-    "tax": "tax: no tag names who it is for",
-    "credit": "credit: neither tag nor machine says what it reduces",
-    "purchase": "purchase: its cost is in the lines that it covers",
-}
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of a charge on a UTC day, and who bears it."""
-
-    charge: Charge
-    day: date | None
-    run: str | None
-    attempt: int | None
-    pool: str | None
-    role: str | None
-    job: str | None
-    campaign: str | None
-    team: str | None
-    platform: str | None
-    how: str
-    gpu_s: float | None
-    usd: Decimal
-
-    @property
-    def borne(self) -> bool:
-        """Whether a run, job, campaign or team bears it."""
-        return any((self.run, self.job, self.campaign, self.team))
+_MOMENT = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True)
@@ -73,6 +39,8 @@ class Matched:
     over: dict[int, tuple[float, float]] = field(default_factory=dict)
     unpaid: tuple[tuple[Hold, float, float], ...] = ()
     has_jobs: bool = False
+    known_idle: frozenset[int] = frozenset()
+    assumptions: tuple[Assumption, ...] = ()
 
 
 @kept
@@ -93,15 +61,29 @@ def match(view: View, bill: Bill) -> Matched:
         for hold in holds.holds
         if (held := hold.gpu_s(bill.start, bill.end)) > 0
     )
+    known = schedulers(view)
+    idle = frozenset(charge.number for charge in bill.charges if known_idle(charge, known))
+    free = [part for part in parts if unheld_gpus(part, matcher.why)]
+    sure = sum(part.gpu_s or 0.0 for part in free if part.charge.number in idle)
+    unsure = [part for part in free if part.charge.number not in idle] if holds.has_jobs else []
     return Matched(
-        tuple(parts), tuple(matcher.notices()), matcher.how, matcher.why, matcher.over, unpaid, holds.has_jobs
-    )
+        tuple(parts), (*matcher.notices(), *not_covered(unsure)), matcher.how, matcher.why, matcher.over,
+        unpaid, holds.has_jobs, idle, (assumption(sure),) if sure else (),
+    )  # fmt: skip
 
 
 def _reach(bill: Bill) -> tuple:  # type: ignore[type-arg]
     """The period, and the time of charges that its invoice has from other months."""
     spans = [span(charge) for charge in bill.charges if charge.start is not None]
     return min([bill.start, *(s for s, _ in spans)]), max([bill.end, *(e for _, e in spans)])
+
+
+def _at(part: Part, charge: Charge) -> bool:
+    """Whether a part accrues on a day of the charge."""
+    if part.day is None or charge.start is None:
+        return True
+    start, end = span(charge)
+    return start.date() <= part.day <= (end - _MOMENT).date()
 
 
 class _Matcher:
@@ -112,6 +94,7 @@ class _Matcher:
         self.how: dict[int, str] = {}
         self.why: dict[int, str] = {}
         self.over: dict[int, tuple[float, float]] = {}
+        self.bonds = bonds(bill.charges)
         self.disputed: dict[tuple[str, str], set[int]] = {}
         self.by_host: dict[str, list[Hold]] = defaultdict(list)
         self.by_group: dict[str, list[Hold]] = defaultdict(list)
@@ -142,6 +125,8 @@ class _Matcher:
         groups: dict[Hashable, tuple[str, list[Hold], list[Charge]]] = {}
         for charge in self._open():
             if charge.start is None or charge.unused or charge.kind in ("tax", "purchase"):
+                continue
+            if charge.number in self.bonds:
                 continue
             if (found := find(charge)) is not None:
                 key, how, holds = found
@@ -179,7 +164,7 @@ class _Matcher:
         else:
             return None
         there = list(mine)
-        names = _machine(charge)
+        names = machine_names(charge)
         on_it = [hold for hold in there if names & host_names(hold.host)]
         if not on_it:
             self._dispute(charge, names)
@@ -198,7 +183,7 @@ class _Matcher:
         self, charge: Charge, index: dict[str, list[Hold]], kind: str
     ) -> tuple[Hashable, str, list[Hold]] | None:
         """Holds on the machine, or in the pool, partition or cluster, that the line names as its resource."""
-        names = _machine(charge) if kind == "host" else host_names(charge.resource_name)
+        names = machine_names(charge) if kind == "host" else host_names(charge.resource_name)
         name = min((name for name in names if name in index), default=None)
         if name is None or (kind == "group" and not charge.is_gpu):
             return None
@@ -217,7 +202,7 @@ class _Matcher:
         """Holds of the same GPU model; where the provider's lines name machines, those without one alone."""
         if not charge.is_gpu:
             return None
-        bare = charge.provider in shy and bool(_machine(charge))
+        bare = charge.provider in shy and bool(machine_names(charge))
         fits = [
             h for h in self.all.holds
             if (one_kind or (h.gpu == charge.gpu and h.gpu is not None)) and not (bare and h.host)
@@ -231,7 +216,7 @@ class _Matcher:
         """The parts of a charge; together they are its effective cost, exactly."""
         found = self.weights.get(charge.number)
         if found is None:
-            return self._unheld(charge)
+            return self._followed(charge, self.bonds.get(charge.number)) or self._unheld(charge)
         keys = sorted(found, key=lambda key: (key[1] or date.min, key[0].number if key[0] else 1 << 62))
         sizes = [found[key] for key in keys]
         amounts = apportion(charge.effective or Decimal(0), sizes, FULL)
@@ -268,6 +253,25 @@ class _Matcher:
             charge, day, hold.run, hold.attempt, hold.pool, hold.role, hold.job, campaign, team,
             hold.platform or charge.platform, how, gpu_s, usd,
         )  # fmt: skip
+
+    def _followed(self, charge: Charge, bond: Bond | None) -> list[Part]:
+        """Parts of a credit or correction in the proportions of the lines it goes with; [] without any."""
+        donors = [part for line in bond or () for part in self.parts(line) if _at(part, charge)]
+        weights = [abs(part.usd) for part in donors]
+        if not any(weights):
+            return []
+        self.how[charge.number] = self.how.get(donors[0].charge.number, NONE)
+        if left := [part for part in donors if not part.borne]:
+            self.why.setdefault(charge.number, self.why.get(left[0].charge.number, "nobody"))
+        bought, whole = charge.gpu_s if charge.is_gpu else None, sum(weights, Decimal(0))
+        amounts = apportion(charge.effective or Decimal(0), weights, FULL)
+        return [
+            replace(
+                part, charge=charge, usd=usd, platform=part.platform or charge.platform,
+                gpu_s=None if bought is None else bought * float(weight / whole),
+            )
+            for part, weight, usd in zip(donors, weights, amounts, strict=True)
+        ]  # fmt: skip
 
     def _bearers(self, charge: Charge, hold: Hold | None) -> tuple[str | None, str | None]:
         """(campaign, team) of a part: those of the holder, else what the line says."""
@@ -311,7 +315,7 @@ class _Matcher:
 
     def _reason(self, charge: Charge) -> str:
         if charge.unused:
-            return "unused"
+            return "idle_capacity" if (charge.category or "").casefold() == "idle" else "unused"
         if charge.kind in ("tax", "credit", "purchase"):
             return charge.kind
         if charge.start is None:
@@ -355,11 +359,3 @@ class _Matcher:
             )
             out.append(Notice("no_quantity", words, "costs"))
         return out
-
-
-def _machine(charge: Charge) -> set[str]:
-    """Spellings of the machine that a line names."""
-    names: set[str] = set()
-    for name in (charge.resource_id, charge.resource_name, charge.host):
-        names |= host_names(name)
-    return names

@@ -11,7 +11,8 @@ import pandas as pd
 
 from analysis.bill import Bill, Charge
 from analysis.frames import Row, table
-from analysis.matching import NONE, WHY, Matched, Part
+from analysis.matching import Matched
+from analysis.parts import NONE, UNHELD, WHY, Part
 from analysis.words import listing
 from models.cents import cents, total
 from models.waste import to_cents
@@ -52,7 +53,7 @@ FOREIGN = ["line", "from_day", "to_day", "provider", "service", "resource", "kin
 DAY_NUMBERS = ["matched_usd", "unmatched_usd", "effective_usd"]
 _LEAST_GPU_H = 1 / 3600
 NO_COST = "lines without cost"
-UNHELD = (WHY["idle"], WHY["nobody"])
+_UNHELD_WORDS = tuple(WHY[reason] for reason in UNHELD)
 Bearer = tuple[str | None, str | None, str | None, str | None]
 """Run, job (where no run is known), campaign, team."""
 K = TypeVar("K", bound=Hashable)
@@ -70,14 +71,15 @@ class Line:
     how: str
     status: str
     why: str
+    known_idle: bool = False
 
 
 @dataclass(frozen=True)
 class Sums:
     """Totals in cents: effective = matched + unused + unheld + open; all but `matched` is `unmatched`.
 
-    `unheld` is GPU time that nobody held, known from a scheduler; without one it stays in `open`. `explained`
-    is exact: 1 less the open amounts, credits counted as amounts.
+    `unheld` is GPU time that nobody held by a scheduler that knows the machine; other time stays in `open`.
+    `explained` is exact: 1 less the open amounts, credits counted as amounts.
     """
 
     effective: Decimal
@@ -109,7 +111,8 @@ def _line(charge: Charge, parts: tuple[Part, ...], matched: Matched) -> Line:
     found = {part.how for part in parts if part.how != NONE}
     how = found.pop() if len(found) == 1 else how
     why = WHY[matched.why[charge.number]] if rest and charge.number in matched.why else ""
-    return Line(charge, parts, borne, rest, how, _status(charge, borne, rest, parts, matched), why)
+    idle = charge.number in matched.known_idle and not charge.unused and why in _UNHELD_WORDS
+    return Line(charge, parts, borne, rest, how, _status(charge, borne, rest, parts, matched), why, idle)
 
 
 def _status(charge: Charge, borne: Decimal, rest: Decimal, parts: tuple[Part, ...], matched: Matched) -> str:
@@ -126,20 +129,15 @@ def _status(charge: Charge, borne: Decimal, rest: Decimal, parts: tuple[Part, ..
     return "matched" if not rest else "partly" if borne else "unmatched"
 
 
-def _is_idle(line: Line, has_scheduler: bool) -> bool:
-    """Whether nobody held what is left of it, known from a scheduler."""
-    return has_scheduler and not line.charge.unused and line.why in UNHELD
-
-
-def is_open(line: Line, has_scheduler: bool) -> bool:
+def is_open(line: Line) -> bool:
     """Whether something of it is not explained."""
-    return bool(line.unmatched) and not line.charge.unused and not _is_idle(line, has_scheduler)
+    return bool(line.unmatched) and not line.charge.unused and not line.known_idle
 
 
-def add_lines(lines: Sequence[Line], has_scheduler: bool) -> Sums:
-    """Totals; `has_scheduler` says that time which no run or job held is known to be idle."""
-    idle = [line for line in lines if _is_idle(line, has_scheduler)]
-    open_lines = [line for line in lines if is_open(line, has_scheduler)]
+def add_lines(lines: Sequence[Line]) -> Sums:
+    """Totals; `known_idle` of a line says that what no run or job held of it is known to be idle."""
+    idle = [line for line in lines if line.known_idle]
+    open_lines = [line for line in lines if is_open(line)]
     exact = total([line.matched for line in lines] + [line.unmatched for line in lines])
     effective, matched = cents(exact), cents(total([line.matched for line in lines]))
     gross = total([abs(line.unmatched) for line in open_lines])
@@ -151,16 +149,14 @@ def add_lines(lines: Sequence[Line], has_scheduler: bool) -> Sums:
     )  # fmt: skip
 
 
-def tables(
-    bill: Bill, matched: Matched, lines: list[Line], sums: Sums, has_scheduler: bool
-) -> dict[str, pd.DataFrame]:
+def tables(bill: Bill, matched: Matched, lines: list[Line], sums: Sums) -> dict[str, pd.DataFrame]:
     rows = _rows(lines, sums)
     named = sorted(rows, key=lambda r: (-abs(r["unmatched_usd"]), -abs(r["effective_usd"]), r["line"]))
     opened = [row for row in named if row["_open"]]
     return {
         "lines": table(_capped(named, LINE_NUMBERS), LINES, LINE_NUMBERS),
         "unmatched": table(_capped(opened, ["unmatched_usd"]), UNMATCHED, ["unmatched_usd"]),
-        "by_how": _by_how(lines, sums, has_scheduler),
+        "by_how": _by_how(lines, sums),
         "by_run": _by_run(lines, sums),
         "by_day": _by_day(lines, sums),
         "by_service": _by_service(lines, sums),
@@ -247,7 +243,7 @@ def _add(pairs: Iterable[tuple[K, Decimal]]) -> dict[K, Decimal]:
     return {key: total(amounts) for key, amounts in parts.items()}
 
 
-def _by_how(lines: Sequence[Line], sums: Sums, has_scheduler: bool) -> pd.DataFrame:
+def _by_how(lines: Sequence[Line], sums: Sums) -> pd.DataFrame:
     """Dollars by how they were matched, then what is matched to nobody by its reason; they add up. `group`:
     matched, idle (explained as paid and idle) or open (not explained).
     """
@@ -256,7 +252,7 @@ def _by_how(lines: Sequence[Line], sums: Sums, has_scheduler: bool) -> pd.DataFr
     for line in lines:
         for part in line.parts:
             how = part.how if part.how != NONE else line.how
-            left = "open" if is_open(line, has_scheduler) else "idle" if line.unmatched else "matched"
+            left = "open" if is_open(line) else "idle" if line.unmatched else "matched"
             key = (how, HOW_WORDS[how], "matched") if part.borne else (NONE, line.why or NO_COST, left)
             groups.setdefault((key, part.borne), []).append((part, line))
     amounts = {key: total([part.usd for part, _ in found]) for key, found in groups.items()}

@@ -10,7 +10,7 @@ from analysis.matching import Matched, matched_bill
 from analysis.moneyparams import ALL, MoneyParams
 from analysis.reconciled import Sums, add_lines, read_lines, tables
 from analysis.result import Figure, Notice, Result
-from analysis.shares import BILL, Shares, load_shares
+from analysis.shares import BILL, Shares
 from analysis.spend import synthetic_notice
 from analysis.words import plural
 from data.queries import bills as queries
@@ -40,10 +40,9 @@ def compute(view: View, params: ReconciliationParams) -> Result:
     """
     bill, matched = matched_bill(view, MoneyParams(period=params.period))
     lines = read_lines(bill, matched)
-    has_scheduler = load_shares(view, params).has_scheduler
-    sums = add_lines(lines, has_scheduler)
-    found = tables(bill, matched, lines, sums, has_scheduler)
-    found |= {"open": open_lines(lines, sums, has_scheduler), "bearers": bearers(lines, found["lines"])}
+    sums = add_lines(lines)
+    found = tables(bill, matched, lines, sums)
+    found |= {"open": open_lines(lines, sums), "bearers": bearers(lines, found["lines"])}
     notices = [*bill.notices, *matched.notices]
     if params.runs or params.platforms:
         words = "A bill is shown whole: the chosen runs and platforms do not narrow it."
@@ -55,7 +54,7 @@ def compute(view: View, params: ReconciliationParams) -> Result:
     return result(
         "reconciliation", view, params, _answer(bill, sums) if bill.charges else notices[-1].text,
         headline=_figures(bill, matched, sums) if bill.charges else (),
-        tables=found, assumptions=bill.assumptions, notices=notices,
+        tables=found, assumptions=(*bill.assumptions, *matched.assumptions), notices=notices,
     )  # fmt: skip
 
 
@@ -64,7 +63,7 @@ def sums_of(view: View, params: MoneyParams, found: Shares) -> Sums | None:
     if found.basis != BILL:
         return None
     bill, matched = matched_bill(view, MoneyParams(period=params.period))
-    return add_lines(read_lines(bill, matched), found.has_scheduler)
+    return add_lines(read_lines(bill, matched))
 
 
 def period_words(bill: Bill) -> str:

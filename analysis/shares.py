@@ -8,8 +8,9 @@ from decimal import Decimal
 from analysis.bill import Bill, span_of
 from analysis.frames import Row, known, number, records, text
 from analysis.kept import kept
-from analysis.matching import Part, matched_bill
+from analysis.matching import Matched, matched_bill
 from analysis.moneyparams import ALL, MoneyParams
+from analysis.parts import NONE, Part
 from analysis.prices import price_rows
 from analysis.result import Assumption, Notice
 from analysis.unbilled import EVALS, TOKENS, Span, Unbilled, beside, load_unbilled
@@ -29,7 +30,8 @@ class Share:
     `how` is tag, resource, job, time, booked or allocation; "none": nobody is known to have used this part.
     A charge that a tag books to a run which held less than was bought has a part with that run, no attempt
     and how "none": the run bears it, nobody held it. `gpu_s` is None for what is no GPU charge and for bills
-    without a quantity; it is negative in corrections. `usd` is the effective (amortised) cost.
+    without a quantity; it is negative in corrections. `usd` is the effective (amortised) cost. `known_idle`:
+    nobody held it (`how` none), and a scheduler file that covers its machine says so.
     """
 
     charge: int
@@ -46,14 +48,15 @@ class Share:
     how: str
     gpu_s: float | None
     usd: Decimal
+    known_idle: bool = False
 
 
 @dataclass(frozen=True)
 class Shares:
     """All shares of [start, end). `basis` is "bill" when GPU charges exist in the period, else "rate":
     allocations x price book, evaluations and token bills (`unbilled`), beside the cost rows of other kinds.
-    Without `has_scheduler`, GPU time that no
-    share names an owner for is of unknown use, not unallocated.
+    `has_scheduler`: a scheduler file lies in the period. GPU time without an owner is not allocated where a
+    share is `known_idle`, else of unknown use.
 
     `invoice_usd` is the billed total of the cost rows (None without any): never added to `usd` of shares.
     """
@@ -80,8 +83,8 @@ def load_shares(view: View, params: MoneyParams) -> Shares:
     """Shares of the period; the run and platform filter of `params` does not apply: a bill is whole."""
     bill, matched = matched_bill(view, MoneyParams(period=params.period))
     jobs = records(queries.jobs(view))
-    shares = [_share(part) for part in matched.parts]
-    notices, assumptions = [*bill.notices, *matched.notices], list(bill.assumptions)
+    shares = [_share(part, matched) for part in matched.parts]
+    notices, assumptions = [*bill.notices, *matched.notices], [*bill.assumptions, *matched.assumptions]
     ids: tuple[str, ...] = ()
     start, end = bill.start, bill.end
     more = load_unbilled(view, None if bill.period == ALL else (bill.start, bill.end))
@@ -103,10 +106,11 @@ def load_shares(view: View, params: MoneyParams) -> Shares:
     )  # fmt: skip
 
 
-def _share(part: Part) -> Share:
+def _share(part: Part, matched: Matched) -> Share:
+    idle = part.how == NONE and part.charge.is_gpu and part.charge.number in matched.known_idle
     return Share(
         part.charge.number, part.day, part.charge.kind, part.platform, part.run, part.attempt, part.pool,
-        part.role, part.job, part.campaign, part.team, part.how, part.gpu_s, part.usd,
+        part.role, part.job, part.campaign, part.team, part.how, part.gpu_s, part.usd, idle,
     )  # fmt: skip
 
 

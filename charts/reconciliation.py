@@ -3,7 +3,7 @@
 import pandas as pd
 import plotly.graph_objects as go
 
-from analysis.matching import WHY
+from analysis.parts import WHY
 from analysis.reconciliation import usd_words
 from analysis.result import Result
 from charts import theme

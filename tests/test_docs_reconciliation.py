@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from analysis.matching import WHY
+from analysis.parts import WHY
 from analysis.paying import TOLERANCE
 from tests.analysis.bills import DAY, charge, hold, load, reconciled
 from tests.analysis.conftest import Home

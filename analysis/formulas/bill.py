@@ -57,7 +57,7 @@ METRICS = (
     Formula(
         "bill_unheld",
         "Held by nobody",
-        "sum of effective cost of GPU time that no run or job held, when a scheduler file covers the period",
+        "sum of effective cost of GPU time that no run or job held, when a scheduler file covers the machine",
         "usd",
         "bill",
         "exact, to the cent",

@@ -64,6 +64,15 @@ select j.job_id, j.cluster, j.account, j.partition, j.gpus, j.nodes, j.node_list
  order by all
 """
 
+_JOB_MACHINES = """
+select coalesce('cluster ' || j.cluster, 'file ' || j.upload_id) as scheduler, j.node_list,
+       min(j.started_at) as first, max(u.uploaded_at) as loaded, bool_or(coalesce(j.gpus, 0) > 0) as has_gpus,
+       min(j.started_at) filter (j.gpus > 0 and j.ended_at is null and j.elapsed_s is null) as unended
+  from scheduler_jobs j left join uploads u using (upload_id)
+ where j.started_at is not null and j.node_list is not null
+ group by all order by all
+"""
+
 _HOSTS = """
 select host, run, attempt, pool, count(distinct gpu_id) as gpus from gpus
  where host is not null group by all order by all
@@ -131,6 +140,13 @@ def held(view: View) -> pd.DataFrame:
 def jobs(view: View) -> pd.DataFrame:
     """One row a scheduler job with GPUs and a start: nodes, account, partition, and its run."""
     return view.frame(_JOBS)
+
+
+def job_machines(view: View) -> pd.DataFrame:
+    """One row a node list of a scheduler (cluster, or file without one): first job, when the newest of
+    its files was loaded, whether jobs state GPUs, and the start of the first GPU job that has no end.
+    """
+    return view.frame(_JOB_MACHINES)
 
 
 def hosts(view: View) -> pd.DataFrame:

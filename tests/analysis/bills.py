@@ -12,7 +12,7 @@ from analysis.shares import Share, Shares, load_shares
 from data.money.cost_tags import tagged
 from data.readers.base import Choices
 from data.readers.focus import FocusReader
-from tests.analysis.conftest import Home
+from tests.analysis.conftest import UPLOAD, Home
 from tests.data.verl_files import spooled
 
 DAY = datetime(2026, 3, 10)
@@ -97,6 +97,16 @@ def hold(home: Home, run: str, start: datetime, hours: float, gpus: float = 8, *
     for host, count in hosts.items():
         for n in range(count):
             home.add("gpus", {"gpu_id": f"{host}:{n}:{run}", "host": host, "gpu_index": n, "run": run})
+
+
+LOADED = datetime(2026, 4, 2)
+
+
+def loaded(home: Home, upload: str = UPLOAD, at: datetime = LOADED, **more: Any) -> None:
+    """The row of an upload: rows that `job` adds come from `UPLOAD`."""
+    counts = {"size_bytes": 1, "records": 1, "stored": 1, "quarantined": 0, "ignored": 0, "rows_written": 1}
+    named = {"upload_id": upload, "sha256": upload, "name": "jobs.txt", "format": "sacct_parsable2"}
+    home.add("uploads", {**named, **counts, "synthetic": False, "uploaded_at": at, **more})
 
 
 def job(home: Home, number: str, start: datetime, hours: float, gpus: float = 8, **more: Any) -> None:

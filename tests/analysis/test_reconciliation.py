@@ -22,7 +22,19 @@ from data.readers.focus import FocusReader
 from data.workspace import Decision
 from models.cents import FULL, cents
 from tests import money_month
-from tests.analysis.bills import COLUMNS, DAY, by, charge, hold, job, load, reconciled, shares, text
+from tests.analysis.bills import (
+    COLUMNS,
+    DAY,
+    by,
+    charge,
+    hold,
+    job,
+    load,
+    loaded,
+    reconciled,
+    shares,
+    text,
+)
 from tests.analysis.conftest import Home
 from tests.data.verl_files import spooled
 
@@ -52,6 +64,7 @@ def month_home(home: Home, tmp_path: Path, rows: list[dict[str, str]] | None = N
     ):
         hours = (end - start).total_seconds() / 3600
         job(home, number, start, hours, money_month.GPUS_A_NODE, name=name, node_list=node)
+    loaded(home)
     load(home, tmp_path, rows or month_rows())
     return home
 
