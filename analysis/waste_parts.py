@@ -175,7 +175,7 @@ def _cut(
     evidence: Evidence,
     inside: Inside,
 ) -> Cut:
-    if share.kind == "unused" or (share.how == "none" and has_scheduler):
+    if share.kind == "unused" or (share.how == "none" and has_scheduler and share.known_idle):
         return _whole(share, "not_allocated", Split(not_allocated=1.0))
     slot = slots.of_share(share) if _owned(share) else None
     if slot is None or slot not in splits:

@@ -205,7 +205,7 @@ def paid(monkeypatch: pytest.MonkeyPatch, shares: list[Share], scheduler: bool =
 
 
 def test_without_a_scheduler_what_nobody_owns_is_unknown(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    charges = [share(), share(kind="unused", gpu_s=None, usd=Decimal("7.00"))]
+    charges = [share(known_idle=True), share(kind="unused", gpu_s=None, usd=Decimal("7.00"))]
     paid(monkeypatch, charges)
     assert parts_of(run("waste", home.view(), {}))["not_allocated"] == 9.00
     paid(monkeypatch, charges, scheduler=False)
