@@ -21,6 +21,7 @@ from analysis.frames import NAN, Row, known, number, ratio, records, table, text
 from analysis.lost import (
     BY,
     BY_NUMBERS,
+    EVER,
     LOST,
     LOST_NUMBERS,
     Attempts,
@@ -30,7 +31,7 @@ from analysis.lost import (
     lost_notices,
     lost_rows,
 )
-from analysis.moneyparams import MoneyParams
+from analysis.moneyparams import ALL, MoneyParams
 from analysis.result import Result
 from analysis.shares import Shares, load_shares
 from analysis.sharing import LINE_WORDS, LINES, MOVED, Line, Sharing, apply_rules, days_of, week_of
@@ -80,7 +81,7 @@ def compute(view: View, params: CampaignsParams) -> Result:
     period = days_of(shares.start.date(), _end(shares))
     sharing = apply_rules(shares.shares, sharing_rules(view), teams, period)
     attempts = load_attempts(view)
-    found = losses(shares.shares, attempts)
+    found = losses(shares.shares, attempts, EVER if shares.period == ALL else (shares.start, shares.end))
     cells = cells_of(sharing.lines)
     sums = _sums(cells)
     lost = lost_rows(found)
@@ -100,7 +101,7 @@ def compute(view: View, params: CampaignsParams) -> Result:
             "lines": table(_lines(sharing, sums), LEDGER_LINES, LEDGER_LINES[2:]),
             "unallocated": table(unallocated, UNALLOCATED, UNALLOCATED[3:]),
             "behind": table(behind(sharing.lines, cells, attempts.rows), BEHIND, BEHIND_NUMBERS),
-            "sharing": table(_moved(sharing), MOVED, ["usd", "share_frac"]),
+            "sharing": table(moved_rows(sharing), MOVED, ["usd", "share_frac"]),
             "lost": _lost_table(lost),
             "lost_by": table(_in_cents(by_dimension(found), ("usd", "usd_low")), BY, BY_NUMBERS),
             "top": _lost_table([row for row in lost if row["usd"] > 0][:TOP]),
@@ -293,8 +294,17 @@ def _unallocated(sharing: Sharing, sums: Sums) -> list[Row]:
     return sorted(out, key=lambda row: (-row["usd"], row["what"], row["owner"]))
 
 
-def _moved(sharing: Sharing) -> list[Row]:
-    return _in_cents(sharing.moved, ("usd",))
+def moved_rows(sharing: Sharing) -> list[Row]:
+    """Rows MOVED in cents: the rows of a rule add up to what it picked."""
+    groups: dict[str, list[Row]] = {}
+    for row in sharing.moved:
+        groups.setdefault(row["rule"], []).append(row)
+    out: list[Row] = []
+    for mine in groups.values():
+        parts = [row["usd"] for row in mine]
+        whole = rounded(parts, cents(total(parts)))
+        out += [{**row, "usd": usd} for row, usd in zip(mine, whole, strict=True)]
+    return out
 
 
 def _in_cents(rows: Sequence[Row], names: Sequence[str]) -> list[Row]:

@@ -12,7 +12,7 @@ from analysis.frames import NAN, Row, known, number, records
 from analysis.params import Boundary
 from analysis.result import Figure, Notice
 from analysis.words import digits3, listing, percent, plural
-from models.energy import J_PER_KWH
+from models.energy import J_PER_KWH, emissions_kg
 
 NO_GRID = (
     "the grid intensity is not given: no number is assumed, enter kgCO2e per kWh from your grid operator or "
@@ -28,6 +28,7 @@ NO_ENERGY = (
 NO_METER = "a platform publishes no all-in power, so energy at the meter is not known: look at scope gpu"
 SCOPES = {"gpu": "at the GPU", "facility": "at the meter"}
 SHORT = 0.9
+WHOLE = 0.99
 
 
 class Asked(Protocol):
@@ -85,7 +86,7 @@ def figures(params: Asked, runs: Sequence[Row]) -> list[Figure]:
         ("emissions", total(runs, "kgco2e"), scoped, grid),
         ("emissions_per_rollout", per_unit(runs, "kgco2e", "rollout"), scoped, _first(grid, made)),
         ("emissions_per_step", per_unit(runs, "kgco2e", "step"), scoped, _first(grid, made)),
-        ("energy_usd", total(runs, "usd_energy"), "", price),
+        ("energy_usd", total(runs, "usd_energy"), SCOPES["facility"], price),
     ]
     out = [_figure(params, runs, *row) for row in rows]
     missing = "allocated GPU-hours are not known"
@@ -140,12 +141,32 @@ def answer(params: Asked, runs: Sequence[Row]) -> str:
     text = f"{who} used {about}{digits3(value)} kWh {SCOPES[params.scope]} ({params.boundary} boundary"
     text += f", between {digits3(low)} and {digits3(high)})" if high > low else ")"
     if board > 0:
-        text += f"; {percent(measured / board)} of the GPUs' part is measured, the rest a published figure"
+        text += f"; {_rests_on(measured / board)}"
     if params.grid_kg_per_kwh is None:
         return f"{text}. Emissions need the grid intensity, which is not given."
-    return (
-        f"{text}. That is {digits3(total(runs, 'kgco2e')[0])} kgCO2e at {params.grid_kg_per_kwh:g} kg a kWh."
-    )
+    emitted = digits3(total(runs, "kgco2e")[0])
+    text += f". That is {emitted} kgCO2e at {params.grid_kg_per_kwh:g} kg a kWh"
+    return f"{text} {SCOPES[params.scope]}{_at_meter(params, runs)}."
+
+
+def _rests_on(measured_frac: float) -> str:
+    """What the energy of the GPUs themselves rests on."""
+    if measured_frac >= 1 - 1e-9:
+        return "all of the GPUs' part is measured"
+    if measured_frac <= 0:
+        return "none of the GPUs' part is measured: it is a published figure"
+    share = percent(measured_frac)
+    share = f"over {percent(WHOLE)}" if measured_frac > WHOLE else share
+    return f"{share} of the GPUs' part is measured, the rest a published figure"
+
+
+def _at_meter(params: Asked, runs: Sequence[Row]) -> str:
+    """Emissions of what the meter counts, beside those at the GPU: what is paid for is metered there."""
+    metered, _, _, count = total(runs, "kwh_facility")
+    same = count == total(runs, "kwh")[3]
+    if params.scope == "facility" or params.grid_kg_per_kwh is None or not same:
+        return ""
+    return f", {digits3(emissions_kg(metered, params.grid_kg_per_kwh))} {SCOPES['facility']}"
 
 
 def notices(

@@ -41,6 +41,7 @@ LOST = ["run", "attempt", "campaign", "team", "status", "kind", "cause", *LOST_N
 BY_NUMBERS = ["usd", "usd_low", "gpu_h"]
 BY = ["dimension", "key", *BY_NUMBERS]
 DAY_S = 86400.0
+EVER = (datetime(1, 1, 1), datetime(9999, 1, 1))
 Key = tuple[str, int]
 
 
@@ -120,8 +121,14 @@ def _seconds(moment: object) -> float:
     return math.nan if moment is None or pd.isna(moment) else pd.Timestamp(moment).timestamp()  # type: ignore[arg-type, call-overload]
 
 
-def losses(shares: Sequence[Share], attempts: Attempts) -> list[Loss]:
-    """Losses with the dollars and GPU-seconds of the shares that lie in them, largest first."""
+def losses(
+    shares: Sequence[Share], attempts: Attempts, period: tuple[datetime, datetime] = EVER
+) -> list[Loss]:
+    """Losses with the dollars and GPU-seconds of the shares that lie in them, largest first.
+
+    `period` is [start, end) of the shares: wall time outside of it is not counted.
+    """
+    span = _seconds(period[0]), _seconds(period[1])
     out: dict[tuple[str, int | None, str], Loss] = {}
     clocked = _clocked(attempts)
     for share in shares:
@@ -134,8 +141,8 @@ def losses(shares: Sequence[Share], attempts: Attempts) -> list[Loss]:
             continue
         row = attempts.rows.get((share.run, share.attempt))
         if row is not None:
-            _split(share, row, attempts.segments[share.run, share.attempt], out)
-    for place, gap_s in _gaps(attempts).items():
+            _split(share, row, attempts.segments[share.run, share.attempt], out, span)
+    for place, gap_s in _gaps(attempts, span).items():
         mine = next((loss for key, loss in out.items() if key[0] == place[0]), None)
         if mine is not None:
             loss = Loss(
@@ -163,7 +170,11 @@ def _outside(share: Share) -> Loss:
 
 
 def _split(
-    share: Share, row: Row, found: Sequence[Segment], out: dict[tuple[str, int | None, str], Loss]
+    share: Share,
+    row: Row,
+    found: Sequence[Segment],
+    out: dict[tuple[str, int | None, str], Loss],
+    span: tuple[float, float],
 ) -> None:
     """Give each segment its part of a share by the seconds of the share's day that lie in it."""
     first, last = _seconds(row["started_at"]), _seconds(row["ended_at"])
@@ -177,7 +188,7 @@ def _split(
     for segment, seconds, usd in zip(found, inside, parts, strict=True):
         if seconds > 0:
             key = (share.run or "", share.attempt, segment.kind)
-            loss = out.setdefault(key, _loss(share, row, segment))
+            loss = out.setdefault(key, _loss(share, row, segment, span))
             _add(loss, share, usd, (share.gpu_s or 0.0) * seconds / held)
 
 
@@ -186,11 +197,12 @@ def _day(day: date) -> tuple[float, float]:
     return start, start + DAY_S
 
 
-def _loss(share: Share, row: Row, segment: Segment) -> Loss:
+def _loss(share: Share, row: Row, segment: Segment, span: tuple[float, float]) -> Loss:
+    inside = max(0.0, min(segment.end_s, span[1]) - max(segment.start_s, span[0]))
     cause = CAUSES.get(segment.kind) or text(row["cause"]) or row["status"]
     return Loss(
         share.run or "", share.attempt, share.campaign or "", share.team or "", row["status"], segment.kind,
-        cause, segment.why, segment.sure, segment.end_s - segment.start_s,
+        cause, segment.why, segment.sure, inside,
     )  # fmt: skip
 
 
@@ -200,19 +212,20 @@ def _add(loss: Loss, share: Share, usd: Decimal, gpu_s: float) -> None:
     loss.gpu_s[week] = loss.gpu_s.get(week, 0.0) + gpu_s
 
 
-def _gaps(attempts: Attempts) -> dict[Key, float]:
-    """Seconds from the end of an attempt to the start of the next one, by (run, attempt)."""
+def _gaps(attempts: Attempts, span: tuple[float, float]) -> dict[Key, float]:
+    """Seconds inside `span` from the end of an attempt to the start of the next one, by (run, attempt)."""
     out: dict[Key, float] = {}
     ordered = sorted(attempts.rows)
     for before, after in pairwise(ordered):
         end, start = _seconds(attempts.rows[before]["ended_at"]), _seconds(attempts.rows[after]["started_at"])
-        if before[0] == after[0] and start > end:
-            out[before] = start - end
+        wait = min(start, span[1]) - max(end, span[0])
+        if before[0] == after[0] and start > end and wait > 0:
+            out[before] = wait
     return out
 
 
 def lost_rows(found: Sequence[Loss]) -> list[Row]:
-    """Rows LOST; wall_h is that of the whole segment, dollars and GPU-hours those of the period."""
+    """Rows LOST; wall_h, dollars and GPU-hours are those of the period."""
     return [
         {
             "run": loss.run, "attempt": loss.attempt, "campaign": loss.campaign, "team": loss.team,

@@ -49,8 +49,8 @@ METRICS = (
         "break_even_utilisation",
         "Break-even utilisation against on demand, over the price path",
         "present value of an owned GPU-hour / of a rented one over the horizon: allocated share of the "
-        "bought hours above which owning is cheaper; goodput divides both sides; table `break_even` has it at "
-        "today's prices too",
+        "bought hours above which owning is cheaper; goodput divides both sides; table `break_even` has it "
+        "at today's prices too",
         "frac",
         "rent and own",
         "p10..p90 of draws of inputs and quotes",

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import run
-from analysis.campaigns import CampaignsParams, cells_of, compute
+from analysis.campaigns import CampaignsParams, cells_of, compute, moved_rows
 from analysis.moneyparams import MoneyParams
 from analysis.shares import Share, load_shares
 from analysis.sharing import apply_rules
@@ -96,6 +96,28 @@ def test_start_up_and_holds_by_the_clock_of_the_steps(home):
     mine = lost[lost["run"] == "slow"].set_index("kind")
     assert mine.loc["start_up", "usd"] == pytest.approx(2 * 2 * 2)
     assert mine.loc["after_last_step", "usd"] == pytest.approx(2 * 2 * 4)
+
+
+def test_waits_and_holds_are_cut_at_the_month(home):
+    """A wait on 31 March is none of April; a start-up from 23:00 to 2:00 is 1 h of March and 2 h of April."""
+    home.add("runs", {"run": "over", "campaign": "code", "synthetic": False})
+    for attempt, begin, end in ((1, 20, 22), (2, 23, 28), (3, 31, 32)):
+        first = datetime(2026, 3, 31)
+        at = {"started_at": first + timedelta(hours=begin), "ended_at": first + timedelta(hours=end)}
+        home.add("attempts", {"run": "over", "attempt": attempt, "status": "completed", **at})
+        home.add(
+            "allocations", pool("over", attempt, "all", "colocated", "h100-sxm", 3600 * (end - begin), gpus=1)
+        )
+        clock = {"ts": first + timedelta(hours=end)}
+        home.add("steps", *({**row, **clock} for row in steps("over", attempt, [attempt], 7200.0)))
+    found = {}
+    for month in ("2026-03", "2026-04", "all"):
+        lost = ask(home, period=month).tables["lost"].query("run == 'over'")
+        found[month] = {(r.attempt, r.kind): r.wall_h for r in lost.itertuples()}
+    march, april, whole = found.values()
+    assert march[1, "requeue"] == 1 and (1, "requeue") not in april
+    assert april[2, "requeue"] == whole[2, "requeue"] == 3 and (2, "requeue") not in march
+    assert [m[2, "start_up"] for m in (march, april, whole)] == [1, 2, 3]
 
 
 def test_a_cancelled_run_whose_checkpoint_was_used_is_not_lost(home):
@@ -198,6 +220,14 @@ def test_fixed_shares_leave_a_rest_where_it_was():
     sums, got = borne([rule("t", {"campaign": "shared"}, "fixed", fixed={"math": "0.5", "code": "0.2"})])
     assert sums["shared"] == D("30.00") and sums["math"] == D("80.00")
     assert [row["target"] for row in got.moved] == ["math", "code", ""]
+
+
+def test_rows_of_a_rule_add_up_to_what_it_picked():
+    """0.333 twice of 100.01: 33.30333, 33.30333 and a rest of 33.40334, which gets the cent."""
+    picked = (share(1, "100.01", kind="storage"),)
+    thirds = {"math": D("0.333"), "code": D("0.333")}
+    _, got = borne([rule("disks", {"kind": "storage"}, "fixed", fixed=thirds)], picked)
+    assert [row["usd"] for row in moved_rows(got)] == [D("33.30"), D("33.30"), D("33.41")]
 
 
 def test_without_usage_the_money_stays_and_that_is_said():
@@ -332,4 +362,7 @@ def test_a_declared_rule_moves_storage_and_undoing_it_moves_it_back(month):
     assert list(after.tables["sharing"]["target"]) == ["math", "agents"]
     assert after.versions["money_decisions"] > before.versions["money_decisions"]
     retire_rule(store, "disks")
+    declare_rule(store, "thirds", {"kind": "storage"}, "fixed", {"math": "0.333", "agents": "0.333"})
+    assert dollars(asked().tables["sharing"]) == cents(money_month.STORAGE)
+    retire_rule(store, "thirds")
     assert asked().to_dict()["tables"] == before.to_dict()["tables"]

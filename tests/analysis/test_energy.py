@@ -172,6 +172,22 @@ def test_emissions_and_dollars_need_their_own_numbers(home):
     assert said["Grid intensity"] == "user" and said["gpu_tdp_w of h100-sxm"] == "vendor_spec"
 
 
+def test_emissions_and_dollars_say_on_which_scope_they_stand(home):
+    """80 GPU-hours at 0.7 kW are 56 kWh; at the meter 80 x 1.37 x 1.2 = 131.52. Dollars are paid there."""
+    given = ask(home.view(), grid_kg_per_kwh=0.4, usd_per_kwh=0.10, scope="gpu")
+    assert "22.4 kgCO2e at 0.4 kg a kWh at the GPU, 52.6 at the meter." in given.answer
+    assert "at the GPU" in given.figure("emissions").label
+    assert "at the meter" in given.figure("energy_usd").label
+    assert ask(home.view(), grid_kg_per_kwh=0.4).answer.endswith("52.6 kgCO2e at 0.4 kg a kWh at the meter.")
+
+
+def test_what_the_energy_rests_on_names_no_rest_where_there_is_none(home, sampled):
+    assert "none of the GPUs' part is measured" in ask(home.view()).answer
+    full(sampled)
+    text = ask(sampled.view()).answer
+    assert "all of the GPUs' part is measured" in text and "the rest" not in text
+
+
 def test_compute_counts_the_surviving_lineage_alone(home):
     whole = compute(home.view(), EnergyParams(runs=("broken",), scope="gpu"))
     kept = compute(home.view(), EnergyParams(runs=("broken",), scope="gpu", boundary="compute"))
