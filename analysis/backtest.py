@@ -27,7 +27,13 @@ RULE_WORDS = {
 MAIN = ("decode", "training_cross_generation", "training_within_generation", "rl_step, node_matched")
 LABELS = {
     "decode": "Decode, time per token",
+    "decode, bandwidth differs": "Decode, bandwidth differs",
+    "decode, bandwidth equal": "Decode, bandwidth equal",
     "training": "Training, all pairs",
+    "training_cross_generation, tokens/s/GPU": "Hopper to Blackwell, tokens/s/GPU",
+    "training_cross_generation, MLPerf minutes": "Hopper to Blackwell, MLPerf minutes",
+    "training_within_generation, tokens/s/GPU": "Among Blackwells, tokens/s/GPU",
+    "training_within_generation, MLPerf minutes": "Among Blackwells, MLPerf minutes",
     "training_cross_generation": "Training, Hopper to Blackwell",
     "training_within_generation": "Training, among Blackwells",
     "rl_step": "RL step, all pairs",
