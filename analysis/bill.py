@@ -11,8 +11,8 @@ import pandas as pd
 from analysis.frames import Row, known, number, records, text
 from analysis.moneyparams import ALL, MoneyParams
 from analysis.result import Assumption, Notice
+from analysis.twice import once, twice
 from analysis.words import listing, plural
-from data.catalogue import Catalogue
 from data.money.cost_tags import named_in
 from data.money.currency import Rate, missing_rate, rate_on, rate_versions
 from data.money.machines import gpu_model, gpu_seconds, machine
@@ -26,7 +26,7 @@ BUCKETS = ("gpu", "storage", "evals", "data", "staff")
 USD = "USD"
 _TEXTS = (
     "provider", "service", "resource_id", "resource_name", "account", "description", "category", "invoice",
-    "run", "campaign",
+    "run", "campaign", "sku",
 )  # fmt: skip
 _NO_INVOICE = {"rate_card_csv": "a rate card", "opencost_csv": "OpenCost"}
 _CPU = frozenset({"cpu", "cpus", "vcpu", "vcpus", "core", "cores", "memory", "ram"})
@@ -57,6 +57,7 @@ class Charge:
     description: str | None
     category: str | None
     invoice: str | None
+    sku: str | None
     commitment: str | None
     platform: str | None
     gpu: str | None
@@ -74,6 +75,8 @@ class Charge:
     billed: Decimal | None
     from_billed: bool
     upload_id: str
+    rate_day: date | None
+    """UTC day on which the whole charge starts: the day of its exchange rate in every month."""
 
     @property
     def is_gpu(self) -> bool:
@@ -178,7 +181,7 @@ class _Maker:
     """Turns rows into charges and remembers what has to be said of them."""
 
     def __init__(self, view: View, span: tuple[datetime, datetime] | None) -> None:
-        self.book: Catalogue = view.catalogue
+        self.view, self.book = view, view.catalogue
         self.span = span
         self.rates = rate_versions(view.money)
         self.found: dict[tuple[str, date | None], Rate | None] = {}
@@ -209,6 +212,7 @@ class _Maker:
             "currency": (currency or USD).upper(), "own": own, "own_billed": billed, "from_billed": flat,
             "upload_id": str(row["upload_id"]),
         }  # fmt: skip
+        values["rate_day"] = None if values["start"] is None else values["start"].date()
         if stamp(row["billing_start"]) is None:
             self._cut(values)
         return values | self._dollars(values)
@@ -257,11 +261,13 @@ class _Maker:
             values["gpu_s"] *= weights[place] / math.fsum(weights)
 
     def _dollars(self, values: Row) -> Row:
-        """Dollars at the rate of the day on which the charge starts; None without a rate."""
+        """Dollars at the rate of the day on which the whole charge starts, so that its months add up to it;
+        None without a rate.
+        """
         own, billed, code = values["own"], values["own_billed"], values["currency"]
         if code == USD:
             return {"effective": own, "billed": billed}
-        day = None if values["start"] is None else values["start"].date()
+        day = values["rate_day"]
         if (code, day) not in self.found:
             self.found[code, day] = rate_on(self.rates, code, day) if day else None
         if (rate := self.found[code, day]) is None:
@@ -307,7 +313,7 @@ class _Maker:
                 f"${usd:,} of effective cost stands on {lines} without a billed cost: no invoice asks for it."
             )
             out.append(Notice("not_invoiced", words, "costs"))
-        return out + _twice(charges) + self._two_kinds(charges)
+        return out + twice(charges) + once(queries.equal_lines(self.view), charges) + self._two_kinds(charges)
 
     def _two_kinds(self, charges: list[Charge]) -> list[Notice]:
         """A price list or allocation prices beside an invoice: the same machines may count twice."""
@@ -324,40 +330,12 @@ class _Maker:
     def _foreign(self, code: str, charges: list[Charge]) -> Notice:
         rows = [c for c in charges if c.effective is None and c.currency == code]
         amount = cents(total([c.own for c in rows]))
-        day = min((c.day for c in rows if c.day), default=None)
+        day = min((c.rate_day for c in rows if c.rate_day), default=None)
         why = (
             missing_rate(self.rates, code, day) if day else f"They name no day, so no rate of {code} applies."
         )
         words = f"{amount:,} {code} in {len(rows)} {plural('line', len(rows))} is in no sum of dollars. {why}"
         return Notice("currency_left_out", words, "costs")
-
-
-def _twice(charges: list[Charge]) -> list[Notice]:
-    """Lines that stand in two files with the same resource, period, words and amount."""
-    seen: dict[tuple[object, ...], set[str]] = {}
-    for c in charges:
-        if c.resource_id and c.start:
-            key = (
-                c.start,
-                c.end,
-                c.resource_id,
-                c.description,
-                c.service,
-                c.category,
-                c.own,
-                c.own_billed,
-                c.kind,
-            )
-            seen.setdefault(key, set()).add(c.upload_id)
-    many = [key for key, files in seen.items() if len(files) > 1]
-    if not many:
-        return []
-    n = len(many)
-    words = (
-        f"{n} {plural('line', n)} {'stands' if n == 1 else 'stand'} in more than one file with the same "
-        "resource, period and amount, and each counts: if one bill was loaded twice, take one file back."
-    )
-    return [Notice("charges_twice", words, "costs")]
 
 
 def _amount(value: object) -> Decimal | None:

@@ -23,7 +23,7 @@ MATCHED, UNUSED, NOT_HELD, OPEN = "matched", "unused", "not_held", "open"
 PARTS = ["part", "label", "usd", "frac"]
 LABELS = {
     MATCHED: "Matched to a run or job",
-    UNUSED: "Commitments that nobody used",
+    UNUSED: "Commitments and idle capacity that nobody used",
     NOT_HELD: "GPU time that, by the scheduler, nobody held",
     OPEN: "Not explained",
 }

@@ -90,6 +90,13 @@ class Sums:
     negative_open: bool
     unused: Decimal
     unheld: Decimal
+    capacity: Decimal = Decimal(0)
+    """Of `unused`: idle capacity of a cluster, as OpenCost names it; the rest are commitments."""
+
+    @property
+    def commitments(self) -> Decimal:
+        """Unused commitments and reservations, in cents."""
+        return self.unused - self.capacity
 
     @property
     def open(self) -> Decimal:
@@ -146,6 +153,7 @@ def add_lines(lines: Sequence[Line]) -> Sums:
         len(open_lines), any(line.unmatched < 0 for line in open_lines),
         cents(total([line.unmatched for line in lines if line.charge.unused])),
         cents(total([line.unmatched for line in idle])),
+        cents(total([line.unmatched for line in lines if line.why == WHY["idle_capacity"]])),
     )  # fmt: skip
 
 

@@ -109,7 +109,8 @@ def _answer(bill: Bill, sums: Sums) -> str:
         share = f"{usd(explained)} of {usd(sums.effective)}"
         head = f"Explains {percent_words(sums.explained)} of {when}: {share}; {open_words(sums)}."
     more = [head]
-    idle = [f"{usd(sums.unused)} commitments that nobody used"] if sums.unused else []
+    idle = [f"{usd(sums.commitments)} commitments that nobody used"] if sums.commitments else []
+    idle += [f"{usd(sums.capacity)} idle capacity that no workload used"] if sums.capacity else []
     idle += [f"{usd(sums.unheld)} GPU time that no run or job held"] if sums.unheld else []
     if idle:
         more.append(f"Explained as paid and idle: {' and '.join(idle)}.")

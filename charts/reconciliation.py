@@ -22,6 +22,7 @@ HOW = {
 }
 REASONS = {
     "unused": "Unused commitments",
+    "idle_capacity": "Idle capacity",
     "idle": "Parts of nodes that nobody held",
     "nobody": "Nodes that nobody held",
     "short": "More held than bought",

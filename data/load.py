@@ -22,6 +22,8 @@ from data.join import Join, name_run, propose, set_free
 from data.load_records import ROW_TABLES, add_links, add_proposals, add_set_aside, add_upload
 from data.merge import Policy, merge
 from data.money.cost_tags import book_by_tags
+from data.money.equal_lines import equal_lines
+from data.money.equal_lines import said as equal_lines_said
 from data.readers.base import Batch, Choices, Progress, no_progress
 from data.receipt import Receipt, describe
 from data.run_details import apply_choices, missing
@@ -71,6 +73,8 @@ def write(
     notes += [*identity.notes, *name_platforms(batch, load_catalogue()), *book_by_tags(con, batch)]
     written = _sources(con, batch, identity, choices, stamp, last_steps)
     written |= _rows(con, batch, receipt.upload_id, newest, identity.explicit, notes, progress)
+    equal = equal_lines(con, batch.tables.get("costs"), receipt.upload_id)
+    receipt, notes = receipt.with_(equal_lines=equal), [*notes, *equal_lines_said(equal)]
     written |= add_samples(con, parts, batch.gpu_parts, receipt.upload_id, notes, progress, batch.gpu_rollup)
     apply_choices(con, runs, choices)
     return _finish(con, upload, receipt, identity, runs, written, notes, met)

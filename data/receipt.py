@@ -16,6 +16,7 @@ class Receipt:
     `timezone`: zone in which stamps were read, `timezone_assumed` when neither file nor person named it.
     `steps` holds first, last and count of the file's steps (None, None, 0 without any). `missing_for_cost`:
     what each run still lacks, with `run`, `field`, `text` and a `proposal` where the files allow one.
+    `equal_lines`: cost lines equal to stored ones, not stored again (`lines`, `money`, `first`, `last` day).
     `joins`: the runs and attempts it belongs to (`run`, `attempt`, `by`, `confidence`, `why`).
     """
 
@@ -45,6 +46,7 @@ class Receipt:
     warnings: tuple[str, ...] = ()
     missing_for_cost: tuple[Mapping[str, Any], ...] = ()
     joins: tuple[Mapping[str, Any], ...] = ()
+    equal_lines: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form, the same for the page, the command line and the database."""

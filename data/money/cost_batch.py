@@ -332,15 +332,20 @@ def _loose(costs: pd.DataFrame) -> list[str]:
     for name in ("run", "campaign"):
         if name in costs:
             booked |= costs[name].notna()
-    loose = int((~booked).sum())
+    loose, lines = len(_lines(costs[~booked])), len(_lines(costs))
     if not loose:
         return []
     choose = "Choose a campaign (or a run) to book them to, or tag them with run or campaign."
-    if loose == len(costs):
+    if loose == lines:
         return [
             f"The file names no run and no campaign: its costs are kept but no spend holds them. {choose}"
         ]
-    return [f"{loose} of {len(costs)} rows name no run and no campaign: no spend holds them. {choose}"]
+    return [f"{loose} of {lines} lines name no run and no campaign: no spend holds them. {choose}"]
+
+
+def _lines(costs: pd.DataFrame) -> "pd.Index[int]":
+    """Lines of the file that rows stand for: a charge of several days is one line."""
+    return pd.Index(costs["line"].unique()) if "line" in costs else costs.index
 
 
 def _never_amortised(costs: pd.DataFrame) -> list[tuple[str, float]]:

@@ -57,15 +57,17 @@ def book_by_tags(con: duckdb.DuckDBPyConnection, batch: Batch) -> list[str]:
     costs = batch.tables["costs"] = tagged(costs)
     if "run" not in costs:
         return []
-    names = costs["run"][costs["run"].notna() & ~before].astype(str).value_counts()
+    named = costs[costs["run"].notna() & ~before]
+    names = named.drop_duplicates(["line", "run"])["run"] if "line" in named else named["run"]
+    names = names.astype(str).value_counts()
     stored = {str(run) for (run,) in con.execute("SELECT run FROM runs").fetchall()}
     ours, later = names[names.index.isin(stored)], names[~names.index.isin(stored)]
     notes = []
     if len(ours):
-        notes.append(f"By their tags {_rows(int(ours.sum()))} booked to {_list(ours)}.")
+        notes.append(f"By their tags {_lines(int(ours.sum()))} booked to {_list(ours)}.")
     if len(later):
         notes.append(
-            f"By their tags {_rows(int(later.sum()))} of {_list(later)}, not loaded yet: "
+            f"By their tags {_lines(int(later.sum()))} of {_list(later)}, not loaded yet: "
             "the cost counts once a run of that name is there."
         )
     return notes
@@ -79,13 +81,20 @@ def _named(text: str, wanted: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
         return {}
     found = {}
     for column, keys in wanted.items():
-        value = next((pairs[key] for key in keys if isinstance(pairs.get(key), str)), None)
-        if value and value.strip():
-            found[column] = value.strip()
+        value = next((text for key in keys if (text := _text(pairs.get(key)))), None)
+        if value:
+            found[column] = value
     return found
 
 
-def _pairs(tags: object) -> Iterator[tuple[str, str]]:
+def _text(value: object) -> str:
+    """A tag's value as text: numbers and truth values as JSON writes them, "" for lists, objects and null."""
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _pairs(tags: object) -> Iterator[tuple[str, object]]:
     if isinstance(tags, dict):
         yield from tags.items()
     elif isinstance(tags, list):
@@ -99,8 +108,8 @@ def _folded(key: str) -> str:
     return str(key).replace(":", "/").rpartition("/")[2].replace("-", "_").casefold()
 
 
-def _rows(n: int) -> str:
-    return "1 row is" if n == 1 else f"{n} rows are"
+def _lines(n: int) -> str:
+    return "1 line is" if n == 1 else f"{n} lines are"
 
 
 def _list(names: "pd.Series[int]") -> str:

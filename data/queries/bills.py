@@ -1,6 +1,8 @@
 """Charges of a billing period, and who held which GPUs when."""
 
-from datetime import datetime
+import json
+from dataclasses import dataclass
+from datetime import date, datetime
 
 import pandas as pd
 
@@ -71,6 +73,11 @@ select coalesce('cluster ' || j.cluster, 'file ' || j.upload_id) as scheduler, j
   from scheduler_jobs j left join uploads u using (upload_id)
  where j.started_at is not null and j.node_list is not null
  group by all order by all
+"""
+
+_EQUAL = """
+select name, json_extract(receipt, '$.equal_lines')::varchar from uploads
+ where coalesce(json_extract_string(receipt, '$.equal_lines.first'), '') <> '' order by all
 """
 
 _HOSTS = """
@@ -187,6 +194,27 @@ def owners(view: View) -> dict[str, tuple[str | None, str | None]]:
 def formats(view: View) -> dict[str, str]:
     """Format by upload."""
     return {str(upload): str(name) for upload, name in view.rows("select upload_id, format from uploads")}
+
+
+@dataclass(frozen=True)
+class Equal:
+    """Lines of an upload that equal stored ones; `money` names their amounts, days are UTC, inclusive."""
+
+    file: str
+    lines: int
+    money: str
+    first: date
+    last: date
+
+
+def equal_lines(view: View) -> list[Equal]:
+    """Cost lines that were not stored again because another upload has them, by upload."""
+    out = []
+    for name, told in view.rows(_EQUAL):
+        one = json.loads(told)
+        days = date.fromisoformat(one["first"]), date.fromisoformat(one["last"])
+        out.append(Equal(str(name), int(one["lines"]), str(one["money"]), *days))
+    return out
 
 
 def synthetic(view: View) -> frozenset[str]:

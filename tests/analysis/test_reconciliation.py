@@ -283,7 +283,7 @@ def test_a_line_in_two_files_is_said_and_counts(empty_home: Home, tmp_path: Path
     load(empty_home, tmp_path, [row, charge(1, gpu_h=8, node="node-b")], upload="b" * 16)
     result = reconciled(empty_home)
     assert result.figure("bill_effective").value == 961
-    assert any(n.code == "charges_twice" and n.text.startswith("1 line stands") for n in result.warnings)
+    assert any(n.code == "charges_twice" and n.text.startswith("1 line, $480.00 ") for n in result.warnings)
 
 
 def test_no_bill_is_said(home: Home) -> None:
@@ -401,3 +401,35 @@ def test_whatever_the_bill_every_dollar_is_somebodys_or_open_once(
         assert sum((D(str(round(v, 2))) for v in values), D(0)) == cents(asked), table
     bought = sum(gpu_h or 0 for *_, gpu_h, _ in cells)
     assert sum(s.gpu_s or 0 for s in whole["shares"]) / 3600 == pytest.approx(bought)
+
+
+def test_a_bill_in_two_versions_is_said_with_its_dollars(empty_home: Home, tmp_path: Path) -> None:
+    rows = [charge(96, gpu_h=48), charge(96, gpu_h=48), charge("12.34", ChargeCategory="Tax"), charge(0)]
+    load(empty_home, tmp_path, rows)
+    load(empty_home, tmp_path, [row | {"SubAccountId": "7"} for row in rows], upload="b" * 16)
+    (said,) = [n.text for n in reconciled(empty_home).warnings if n.code == "charges_twice"]
+    assert said.startswith("3 lines, $204.34 of effective cost, stand in more than one file")
+
+
+def test_two_months_of_a_currency_add_up_to_all_of_it(empty_home: Home, tmp_path: Path) -> None:
+    """600 EUR over five days of February and five of March 2028, at the rate of 25 February in both."""
+    load(empty_home, tmp_path, [charge(600, datetime(2028, 2, 25), 240, BillingCurrency="EUR")])
+    rates = [
+        {"code": "EUR", "usd_per_unit": value, "date": day, "source": "test", "action": "set"}
+        for value, day in (("1.10", "2028-02-01"), ("1.30", "2028-03-01"))
+    ]
+    money = tuple(Decision(n, MARCH, "currency_rate", None, None, rate, None) for n, rate in enumerate(rates))
+    view = empty_home.view()
+    object.__setattr__(view, "money", money)
+    usd_of = {
+        period: load_bill(view, MoneyParams(period=period)).invoice_usd
+        for period in ("2028-02", "2028-03", "all")
+    }
+    assert usd_of == {"2028-02": D(330), "2028-03": D(330), "all": D(660)}
+
+
+def test_idle_capacity_is_not_called_a_commitment(empty_home: Home, tmp_path: Path) -> None:
+    load(empty_home, tmp_path, [charge(96, gpu_h=48)])
+    empty_home.con.execute("UPDATE costs SET category = 'Idle'")
+    result = reconciled(empty_home)
+    assert "$96.00 idle capacity that no workload used" in result.answer and "commitment" not in result.answer

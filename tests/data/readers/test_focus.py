@@ -188,7 +188,7 @@ def test_a_tag_books_a_row_to_its_run(store, tmp_path: Path) -> None:
     assert _booked_to(store) == [("later", "c", 5.0), ("runA", None, 5.0)]
     said = " ".join(receipt.warnings)
     assert "names no run" not in said and "name no run" not in said
-    assert "1 row is booked to run runA" in said and "1 row is of run later, not loaded yet" in said
+    assert "1 line is booked to run runA" in said and "1 line is of run later, not loaded yet" in said
     with store.view() as view:
         assert view.rows("SELECT run FROM runs") == [("runA",)]
     before = content(store)
@@ -207,6 +207,6 @@ def test_overlapping_exports_count_a_charge_once(store, tmp_path: Path) -> None:
 def test_a_chosen_run_wins_over_tags_and_loose_rows_are_counted(store, tmp_path: Path) -> None:
     bill = _tagged_bill(tmp_path / "bill.csv", '{""run"": ""x""}', '{""team"": ""y""}')
     batch = FocusReader().read(spooled(bill.read_text(), tmp_path, "b.csv"), Choices(), tmp_path)
-    assert any(text.startswith("1 of 2 rows name no run") for text in batch.warnings)
+    assert any(text.startswith("1 of 2 lines name no run") for text in batch.warnings)
     ingest_file(store, bill, choices=Choices(run="mine"))
     assert [row[0] for row in _booked_to(store)] == ["mine", "mine"]
