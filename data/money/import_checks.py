@@ -27,6 +27,7 @@ TRAPS = {
     "memory_mismatch": "The memory in the row is not that of the GPU it names.",
     "unknown_gpu": "The catalogue knows no platform of this name.",
     "form_factor": "The row does not say which form factor of the GPU it is.",
+    "no_such_form": "The row names a form factor of the GPU that no platform stands for.",
     "a100_40gb": "An A100 with 40 GB is not the A100 80GB.",
     "tpu_slice": "The row is a slice of several chips.",
 }

@@ -37,7 +37,7 @@ def platform_of(offer: Offer, book: "Catalogue", names: Mapping[str, str]) -> Na
     if offer.gpu in names:
         platform = names[offer.gpu]
         if form == "pcie" and model in VARIANTS:
-            return Named(None, "form_factor", f"The row says {offer.gpu} PCIe, you said {platform}.")
+            return Named(None, "no_such_form", f"The row says {offer.gpu} PCIe, you said {platform}.")
         return Named(platform)
     exact = book.platform_of_gpu(offer.gpu)
     if exact is not None and form in (None, "sxm"):
@@ -65,7 +65,7 @@ def platform_of(offer: Offer, book: "Catalogue", names: Mapping[str, str]) -> Na
 def _unsure(offer: Offer) -> Named:
     form = form_of(offer)
     if form is not None:
-        return Named(None, "form_factor", f"The catalogue has no {offer.gpu} as {form.upper()}.")
+        return Named(None, "no_such_form", f"The catalogue has no {offer.gpu} as {form.upper()}.")
     words = f"{offer.gpu} is rented as SXM, PCIe and NVL, and the row does not say which."
     return Named(None, "form_factor", words)
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 NO_GPU = "machines without a GPU"
 FAR = 3.0
+_NO_PLATFORM = ("unknown_gpu", "form_factor", "no_such_form")
 _ID_LENGTH = 110
 
 
@@ -83,7 +84,7 @@ def plan_import(data: bytes, name: str, book: "Catalogue", choices: ImportChoice
     ignored = Counter(NO_GPU for o in found.offers if _ignored(o, found))
     if len(priced) + len(rejected) + sum(ignored.values()) != found.rows:
         raise RuntimeError(f"{name}: {found.rows} rows do not reconcile")
-    unknown = Counter(r.gpu for r in rejected.values() if r.code in ("unknown_gpu", "form_factor"))
+    unknown = Counter(r.gpu for r in rejected.values() if r.code in _NO_PLATFORM)
     return ImportPlan(
         file=name,
         format=found.format,

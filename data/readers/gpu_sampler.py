@@ -10,6 +10,7 @@ from data.parse.csvio import CsvLayout, read_layout
 from data.parse.values import unit_of_header
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 from data.readers.gpu_sampler_wide import Places, own_gpu, read_wide
+from data.readers.template_specs import templates
 
 TIMES = frozenset(
     {"timestamp", "time", "ts", "datetime", "date_time", "timestamp_utc", "time_utc", "utc_time", "wall_time",
@@ -80,6 +81,8 @@ class GpuSamplerReader:
             )
         if wide or len(found) > len(set(found)):
             return Sniff(0.3, f"{why}, but some of them twice: a column for each GPU?")
+        if _of_our_template(layout):
+            return Sniff(0.3, f"{why}, under the column names of our template gpu_samples")
         return Sniff(0.9 if len(found) > 1 else 0.6, why)
 
     def read(
@@ -110,6 +113,14 @@ class GpuSamplerReader:
         zone = "UTC" if normal(time) in UTC_TIMES else None
         table = Table(self.format, layout, columns, warnings=notes)
         return read_table(source, table, choices, scratch, progress, zone)
+
+
+def _of_our_template(layout: CsvLayout) -> bool:
+    """Whether a GPU, a time and measures have the names of our template, as most of the columns do."""
+    names = [name.casefold() for name in layout.header]
+    ours = set(names) & set(templates()["gpu_samples"].names)
+    placed = "ts" in ours and bool(ours & {"gpu_id", "gpu_index"})
+    return placed and len(ours & set(MEASURES)) > 1 and 2 * len(ours) > len(names)
 
 
 _MEASURED = frozenset({"gpu_util", "mem_bytes", "power_w", "sm_active", "tensor_active", "dram_active"})

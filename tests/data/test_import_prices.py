@@ -154,7 +154,7 @@ def test_an_a100_without_80gb_is_another_card() -> None:
         vm("A100-80GB", 8, 16, InstanceType="gpu_8x_a100_80gb_sxm4"),
         vm("A100-80GB", 1, 1.39, GpuInfo=info("A100 PCIe", 80, 1), InstanceType="1x_SECURE"),
     )
-    assert codes(found) == ["a100_40gb", "form_factor"]
+    assert codes(found) == ["a100_40gb", "no_such_form"]
     assert prices(found) == [("a100-80gb-sxm", "on_demand", 2.0)]
 
 
@@ -171,8 +171,8 @@ def test_an_a100_without_80gb_is_another_card() -> None:
         ("GH200", "gpu_1x_gh200", "gh200"),
         ("GB200", "p6e-gb200.36xlarge", "gb200-nvl72"),
         ("MI300X", "x", "mi300x"),
-        ("H100", "gpu_1x_h100_pcie", "form_factor"),
-        ("H100-NVL", "x", "form_factor"),
+        ("H100", "gpu_1x_h100_pcie", "no_such_form"),
+        ("H100-NVL", "x", "no_such_form"),
         ("H100", "n3-H100x8", "form_factor"),
         ("H100", "A100_NVLINK", "form_factor"),
         ("L40S", "x", "unknown_gpu"),
@@ -197,7 +197,7 @@ def test_unknown_names_are_listed_and_a_person_may_name_the_platform() -> None:
 
 def test_a_person_does_not_make_a_pcie_card_an_sxm_one() -> None:
     found = plan(vm("H100", 1, 2.0, InstanceType="gpu_1x_h100_pcie"), names={"H100": "h100-sxm"})
-    assert codes(found) == ["form_factor"]
+    assert codes(found) == ["no_such_form"]
 
 
 def test_seventeen_regions_with_one_price_are_one_offer() -> None:

@@ -6,9 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from data.arrival.spool import spool_bytes
 from data.errors import UnreadableFileError
 from data.gpu.legend import node_columns
+from data.readers.base import Choices
 from data.readers.gpu_sampler import GpuSamplerReader, measure_of
+from data.readers.registry import choose
 from tests.data.readers.gpu_files import check_real, read, real_files, samples, sureness
 
 READER = GpuSamplerReader()
@@ -30,6 +33,18 @@ def test_percent_mib_and_watts(tmp_path: Path) -> None:
     assert batch.facts["time_zone"] == "+02:00"
     assert batch.facts["time_first_epoch_s"] == 1767218400.0
     assert batch.unmapped == ["process_rss_mb"]
+
+
+def test_the_column_names_of_our_template_are_not_an_own_sampler(tmp_path: Path) -> None:
+    """One column more, which names a unit of its own, does not make the format unclear."""
+    end = "power_w,mem_used_bytes\n2026-01-01T00:00:00Z,0,0.5,300,1024\n"
+    for head, name in (
+        ("ts,gpu_id,gpu_util", "ipd_gpu_samples_csv"),
+        ("ts,gpu_index,gpu_util", "ipd_gpu_samples_csv"),
+        ("timestamp,gpu_index,gpu_util_pct", "gpu_sampler_csv"),
+    ):
+        source = spool_bytes(f"{head},{end}".encode(), "gpu.csv", tmp_path)
+        assert choose(source, Choices()).format == name
 
 
 def test_mb_means_mib(tmp_path: Path) -> None:
