@@ -103,6 +103,7 @@ def templates() -> dict[str, Template]:
 _ONE = {
     "run": "example-run",
     "campaign": "example-campaign",
+    "team": "example-team",
     "algorithm": "grpo",
     "mode": "async",
     "llm": "qwen3-8b",
@@ -125,8 +126,8 @@ def _run_templates() -> tuple[Template, ...]:
             "Runs with their hardware",
             "One row a run, attempt and pool of GPUs: who ran what, when, on which hardware, "
             "and how it ended.",
-            ("runs", "attempts", "allocations"),
-            _unique(("run",), _RUN, ("attempt",), _ATTEMPT, _ALLOCATION),
+            ("runs", "attempts", "allocations", "campaigns"),
+            _unique(("run", "campaign", "team"), _RUN, ("attempt",), _ATTEMPT, _ALLOCATION),
             ("run",),
             (("run",), (*_RUN, *_ATTEMPT, *_ALLOCATION)),
             (_ONE | _TRAIN, _ONE | _ROLLOUT),

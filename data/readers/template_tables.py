@@ -17,6 +17,8 @@ PANDAS = {
     "DOUBLE": "float64", "BIGINT": "Int64", "INTEGER": "Int64", "BOOLEAN": "boolean",
     "TIMESTAMP": "datetime64[us]", "DATE": "object", "VARCHAR": "object",
 }  # fmt: skip
+_FILLED_BY_ROWS = ("runs", "attempts", "campaigns")
+"""Tables that several rows tell about: empty cells are filled, and of different values the first counts."""
 RUN_MAY_BE_MISSING = frozenset(
     {"checkpoints", "evals", "env_events", "gpu_samples", "costs", "scheduler_jobs"}
 )
@@ -43,7 +45,7 @@ class Collector:
         fresh = False
         for table, key, values in placed:
             known = self._rows.setdefault(table, {}).get(key)
-            if known is None or table in ("runs", "attempts"):
+            if known is None or table in _FILLED_BY_ROWS:
                 fresh = fresh or known is None
                 continue
             if known[1] != values:
@@ -57,6 +59,7 @@ class Collector:
             fresh = self._adds_to_run(placed)
         if not fresh:
             self.ignored["duplicate row"] += 1
+            self._contradictions(placed)
             return None
         for table, key, values in placed:
             self._keep(table, key, line, values)
@@ -68,11 +71,17 @@ class Collector:
         if known is None:
             self._rows[table][key] = (line, values)
             return
+        self._contradictions([(table, key, values)])
         for name, value in values.items():
             if known[1].get(name) is None:
                 known[1][name] = value
-            elif value is not None and value != known[1][name]:
-                self.warn(f"'{name}' of {key[0]} has several values; the first one was kept")
+
+    def _contradictions(self, placed: Sequence[tuple[str, tuple[Cell, ...], Row]]) -> None:
+        for table, key, values in placed:
+            known = self._rows[table][key][1]
+            for name, value in values.items():
+                if value is not None and known.get(name) not in (None, value):
+                    self.warn(f"'{name}' of {key[0]} has several values; the first one was kept")
 
     def _adds_to_run(self, placed: Sequence[tuple[str, tuple[Cell, ...], Row]]) -> bool:
         """Whether a row fills a cell that an earlier row of the same run or attempt left empty."""
@@ -108,6 +117,8 @@ class Collector:
         return rule(row) if rule else ""
 
     def _pool(self, row: Row) -> str:
+        if row.get("team") is not None and row.get("campaign") is None:
+            self.warn("A team is kept with its campaign: without a campaign it was left out")
         if self.template.name == "runs" and not any(
             row.get(n) is not None for n in ("platform", "gpus", "cores", "role")
         ):
@@ -176,6 +187,10 @@ class Collector:
             values = {c.name: row[c.name] for c in tables()[table] if c.name in row}
             if table == "allocations" and row.get("role") is None:
                 continue
+            if table == "campaigns":
+                if row.get("team") is None or row.get("campaign") is None:
+                    continue
+                values = {name: row[name] for name in ("campaign", "team")}
             if table == "allocations" and self.template.name == "runs":
                 # One row says when the attempt ran; its pools are held for all of it.
                 values = {k: v for k, v in values.items() if k not in ("started_at", "ended_at")}

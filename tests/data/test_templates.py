@@ -14,12 +14,15 @@ from data.arrival.spool import spool_bytes
 from data.errors import UnreadableFileError
 from data.facts_base import PHASES, blank_facts
 from data.gpu.parts import samples_sql
+from data.ingest import ingest_file
 from data.parse.values import is_missing
+from data.queries import campaigns as queries
 from data.readers import choose, sniff_all
 from data.readers.base import Batch, Choices
 from data.readers.template_specs import CHOICES
 from data.readers.templates import READERS as TEMPLATE_READERS
 from data.readers.templates import TemplateReader, template_csv, template_docs, templates
+from data.store import Store
 from data.tables import tables
 from tests.examples import some
 
@@ -222,6 +225,28 @@ def test_runs_with_two_pools_and_two_attempts(tmp_path: Path) -> None:
     allocations = batch.tables["allocations"]
     assert allocations["gpus"].tolist() == [8, 16, 8] and set(allocations["source"]) == {"file"}
     assert batch.facts["runs"] == 2 and batch.facts["run_names"] == "r;s"
+
+
+def test_the_team_of_a_run_is_that_of_its_campaign(tmp_path: Path) -> None:
+    text = "run,campaign,team,llm\na,math,red,x\nb,math,,x\nc,math,blue,x\nd,code,green,x\n"
+    batch = read("runs", text, tmp_path)
+    assert batch.tables["campaigns"].values.tolist() == [["math", "red"], ["code", "green"]]
+    assert not batch.unmapped and (batch.stored, batch.mapped["team"]) == (4, "campaigns.team")
+    assert batch.warnings == ["'team' of math has several values; the first one was kept."]
+    twice = read("runs", "run,campaign,team,llm\na,math,red,x\na,math,blue,x\n", tmp_path)
+    assert twice.warnings == batch.warnings and twice.stored == 1
+    loose = read("runs", "run,team,llm\na,red,x\n", tmp_path)
+    assert "campaigns" not in loose.tables and "without a campaign" in loose.warnings[0]
+
+
+def test_the_team_in_a_runs_file_is_the_team_of_the_campaign(tmp_path: Path) -> None:
+    (tmp_path / "runs.csv").write_text("run,campaign,team,status\na,math,red,failed\nb,math,,failed\n")
+    store = Store.open(tmp_path / "home")
+    ingest_file(store, tmp_path / "runs.csv")
+    with store.view() as view:
+        found = queries.campaigns(view)
+        assert found[["campaign", "team"]].values.tolist() == [["math", "red"]]
+    store.close()
 
 
 def test_a_run_without_role_is_colocated_and_says_so(tmp_path: Path) -> None:
