@@ -147,7 +147,7 @@ def _tables(
         "runs": _runs(bill, sheet, inside),
         "stalls": events(spells["stalled"], sheet.bar("stalled")).head(MOST_EVENTS),
         "idle": events(spells["idle"], sheet.bar("idle")).head(MOST_EVENTS),
-        "machines": machines(evidence.spells).head(MOST_EVENTS),
+        "machines": machines([*spells["stalled"], *spells["idle"]]).head(MOST_EVENTS),
         "phases": _phases(view, spend, sheet, [str(r["run"]) for r in records(spend.runs)]),
         "behind": _behind(bill, sheet),
         "track": queries.track(view, params.run, TRACK_BINS) if params.run else table([], TRACK),

@@ -29,11 +29,15 @@ class Owner:
 
 @dataclass(frozen=True)
 class Window:
-    """Half-open time of an attempt or job, seconds since 1970; infinite where it is open."""
+    """Half-open time of an attempt or job, seconds since 1970; infinite where it is open.
+
+    `gpus`: GPUs it holds of the machine; infinite where a file says whose the GPU is.
+    """
 
     start_s: float
     end_s: float
     owner: Owner
+    gpus: float = np.inf
 
 
 @dataclass(frozen=True)
@@ -85,16 +89,19 @@ def _seconds(moment: object, otherwise: float) -> float:
 
 def _by_host(holds: Iterable[Hold], picked: set[str]) -> dict[str, tuple[Window, ...]]:
     """Windows by machine; pools of one attempt that share a machine are one window of no named pool."""
-    spans: dict[tuple[str, datetime, datetime, str | None, int | None, str | None], set[str | None]] = {}
+    spans: dict[tuple[str, datetime, datetime, str | None, int | None, str | None], dict[str | None, float]]
+    spans = {}
     for hold in holds:
         if hold.host and (not picked or hold.run in picked):
             key = hold.host, hold.start, hold.end, hold.run, hold.attempt, hold.job
-            spans.setdefault(key, set()).add(hold.pool)
+            pools = spans.setdefault(key, {})
+            pools[hold.pool] = pools.get(hold.pool, 0.0) + hold.gpus
     out: dict[str, list[Window]] = {}
     for (host, start, end, run, attempt, job), pools in spans.items():
         pool = next(iter(pools)) if len(pools) == 1 else None
         owner = Owner(run, attempt, pool, None if run else job)
-        out.setdefault(host, []).append(Window(_seconds(start, -np.inf), _seconds(end, np.inf), owner))
+        begin, finish = _seconds(start, -np.inf), _seconds(end, np.inf)
+        out.setdefault(host, []).append(Window(begin, finish, owner, sum(pools.values())))
     return {host: tuple(found) for host, found in out.items()}
 
 
@@ -142,10 +149,17 @@ def place(
 
 
 def step_flags(windows: Sequence[Window], middle_s: Floats, clocks: Clocks) -> tuple[Bools, Bools]:
-    """(frozen, advancing) of rows by their middle, as the step counter of the run that held the GPU says."""
-    frozen, advancing = np.zeros(len(middle_s), dtype=bool), np.zeros(len(middle_s), dtype=bool)
+    """(frozen, advancing) of rows by their middle, as the step counters of all who held the GPU then say."""
+    held, still, moves = _holders(windows, middle_s), np.zeros(len(middle_s)), np.zeros(len(middle_s))
     for run in sorted({w.owner.run for w in windows if w.owner.run}):
-        mine = inside(middle_s, sorted((w.start_s, w.end_s) for w in windows if w.owner.run == run))
-        frozen |= mine & inside(middle_s, clocks.frozen.get(run, ()))
-        advancing |= mine & inside(middle_s, clocks.advancing.get(run, ()))
-    return frozen, advancing
+        mine = _holders([w for w in windows if w.owner.run == run], middle_s)
+        still += mine * inside(middle_s, clocks.frozen.get(run, ()))
+        moves += mine * inside(middle_s, clocks.advancing.get(run, ()))
+    return (held > 0) & (still == held), (held > 0) & (moves == held)
+
+
+def _holders(windows: Sequence[Window], times_s: Floats) -> Ints:
+    """How many windows each time lies in, shape of `times_s`."""
+    starts, ends = np.sort([w.start_s for w in windows]), np.sort([w.end_s for w in windows])
+    begun, over = (np.searchsorted(side, times_s, side="right") for side in (starts, ends))
+    return np.asarray(begun - over, dtype=np.int64)

@@ -250,11 +250,17 @@ def split_of(cuts: Iterable[Cut]) -> Split:
 
 
 def spell_rows(evidence: Evidence, bill: Bill, kind: str) -> list[Row]:
-    """Spells of one kind with `rate`: dollars a GPU-second of their slot, NaN without a charge."""
+    """Spells of one kind that the identity holds, with `rate`: dollars a GPU-second of their slot.
+
+    Left out: those of owners without a charge, of charges without GPU-hours, and of slots where samples and
+    charges contradict each other, since all of that is unknown there.
+    """
+    over = {slot for slot, _, _ in bill.contradicted}
     out = []
     for row in evidence.spells:
         if row["kind"] == kind:
             day = date.fromordinal(EPOCH + int(row["day"]))
             slot = bill.slots.slot(row["owner"], day)
-            out.append({**row, "rate": bill.rates.get(slot, float("nan")) if slot else float("nan")})
+            if slot is not None and slot in bill.rates and slot not in over:
+                out.append({**row, "rate": bill.rates[slot]})
     return out

@@ -10,10 +10,11 @@ import pandas as pd
 from analysis.frames import NAN, Row, records, text
 from analysis.result import Assumption
 from analysis.waste_owners import NOBODY, Clocks, Owner, place, step_flags
+from analysis.waste_shared import NO_TURNS, Entries, Unplaced, joined, most_gpus, share_out, turns, unplaced
 from data.queries import waste as queries
 from data.queries.filters import Filters
 from data.view import View
-from models.stalls import Floats, Segments, Thresholds
+from models.stalls import Floats, Ints, Segments, Thresholds
 from models.waste import IDLE, STALLED, WORKING, Classified, Measured, classify, edges
 
 ROWS_AT_ONCE = 400_000
@@ -30,7 +31,8 @@ class Evidence:
     """`gpus` have an owner at some time, `loose` ones never. `measured`: GPU-seconds by owner and UTC day.
 
     `spells`: a row a spell, owner and day: kind, owner, day, gpu_id, host, start_s, end_s, known_s, signal
-    bits and mean measures. `outside_s`: known seconds outside every window of their run or host. `bare_s`:
+    bits and mean measures, share of the GPU. `outside_s`: known seconds outside every window of their run or
+    host. `bare_s`:
     busy seconds with GPU-Util alone and no step counter. `coarse`: ends of spells are whole minutes.
     """
 
@@ -43,6 +45,7 @@ class Evidence:
     has_counters: bool
     coarse: bool
     assumptions: tuple[Assumption, ...]
+    unplaced: tuple[Unplaced, ...] = ()
 
 
 def read_evidence(
@@ -50,27 +53,30 @@ def read_evidence(
 ) -> Evidence:
     """Classify every sampled second in [start, end)."""
     every = records(queries.gpus(view, filters, start, end))
-    gpus = [gpu for gpu in every if clocks.windows(gpu)]
+    gpus = sorted((g for g in every if clocks.windows(g)), key=lambda g: (_machine(g) or "", g["gpu_id"]))
     limits_w, assumptions = _power_limits(view, gpus)
     decoding = queries.decoding(view, filters)
     decodes = np.array([_decodes(gpu, decoding) for gpu in gpus], dtype=bool)
     owners: dict[Owner, int] = {}
     sums: dict[tuple[int, int], Floats] = {}
     spells: list[Row] = []
+    open_s: list[Unplaced] = []
     totals = {"outside": 0.0, "bare": 0.0, "counters": 0.0, "coarse": 0.0}
     for chunk in _chunks(gpus):
         ids = [str(gpus[i]["gpu_id"]) for i in chunk]
         frame = _means(queries.minutes(view, ids, start, end))
         part = _Part([gpus[i] for i in chunk], ids, decodes[chunk], limits_w[chunk], clocks, limits)
         fine = part.refined(view, part.columns(frame), totals)
-        part.book(fine, owners, sums, spells, totals)
+        booked, told = part.entries(fine, owners, totals)
+        open_s += told
+        part.book(fine, booked, sums, spells, totals)
     named = {number: owner for owner, number in owners.items()}
     measured = {(named[o], _day(d)): Measured(*map(float, got)) for (o, d), got in sorted(sums.items())}
     for row in spells:
         row["owner"] = named[row["owner"]]
     return Evidence(
         len(gpus), len(every) - len(gpus), measured, spells, totals["outside"], totals["bare"],
-        totals["counters"] > 0, totals["coarse"] > 0, assumptions,
+        totals["counters"] > 0, totals["coarse"] > 0, assumptions, tuple(open_s),
     )  # fmt: skip
 
 
@@ -94,13 +100,19 @@ def _chunks(gpus: list[Row]) -> Iterator[list[int]]:
     held: list[int] = []
     rows = 0
     for at, gpu in enumerate(gpus):
-        if held and rows + gpu["minutes"] > ROWS_AT_ONCE:
+        beside = bool(held) and _machine(gpu) is not None and _machine(gpu) == _machine(gpus[held[-1]])
+        if held and not beside and rows + gpu["minutes"] > ROWS_AT_ONCE:
             yield held
             held, rows = [], 0
         held.append(at)
         rows += gpu["minutes"]
     if held:
         yield held
+
+
+def _machine(gpu: Row) -> str | None:
+    """Host of a GPU of no named run, whose holders only the machine tells: its GPUs are judged together."""
+    return None if text(gpu["run"]) else text(gpu["host"])
 
 
 def _decodes(gpu: Row, decoding: dict[str, bool]) -> bool:
@@ -223,53 +235,82 @@ class _Part:
         joined = pd.concat([frame[~covered.isin(read)], pieces], ignore_index=True)
         return joined.sort_values(["gpu", "start_s"], kind="stable").reset_index(drop=True)
 
+    def entries(
+        self, fine: _Fine, owners: dict[Owner, int], totals: dict[str, float]
+    ) -> tuple[Entries, list[Unplaced]]:
+        """Rows booked to owners: whole GPUs of those who hold all of a machine, else what is certain."""
+        seg, found, spans = fine.seg, fine.found, self.spans(fine.seg.gpu)
+        owner, frac = np.full(len(seg), NOBODY, dtype=np.int64), np.zeros(len(seg))
+        shared: list[Entries] = []
+        told: list[Unplaced] = []
+        together: dict[str, list[int]] = {}
+        for at, gpu in enumerate(self.gpus):
+            together.setdefault(_machine(gpu) or f"\n{at}", []).append(at)
+        for host, places in together.items():
+            windows, parts, gpus = self.clocks.windows(self.gpus[places[0]]), NO_TURNS, 0
+            rows = np.concatenate([np.arange(*spans[at]) for at in places])
+            if _machine(self.gpus[places[0]]) is not None:
+                gpus = most_gpus(seg, rows)
+                windows, parts = turns(windows, gpus)
+            for at in places:
+                mine = slice(*spans[at])
+                owner[mine], frac[mine] = place(seg.start_s[mine], seg.end_s[mine], windows, owners)
+            if parts and gpus:
+                shared.append(share_out(seg, found, rows, gpus, parts, owners))
+                told.append(unplaced(host, gpus, seg, rows, parts, shared[-1]))
+        known = seg.known_s * frac
+        totals["outside"] += float((seg.known_s - known)[found.state > 0].sum())
+        row = np.flatnonzero(owner >= 0)
+        own = Entries(row, owner[row], known[row], np.ones(len(row)), found.unproven[row])
+        return joined([own, *shared]), told
+
     def book(
         self,
         fine: _Fine,
-        owners: dict[Owner, int],
+        booked: Entries,
         sums: dict[tuple[int, int], Floats],
         spells: list[Row],
         totals: dict[str, float],
     ) -> None:
         """Add the rows to the sums of their owners and days, and the spells to the list."""
-        seg, found = fine.seg, fine.found
-        owner, frac = np.full(len(seg), NOBODY, dtype=np.int64), np.zeros(len(seg))
-        for at, (low, high) in enumerate(self.spans(seg.gpu)):
-            rows, windows = slice(low, high), self.clocks.windows(self.gpus[at])
-            owner[rows], frac[rows] = place(seg.start_s[rows], seg.end_s[rows], windows, owners)
-        known = seg.known_s * frac
-        totals["outside"] += float((seg.known_s - known)[found.state > 0].sum())
-        bare = found.unproven & np.isnan(seg.tensor) & np.isnan(seg.dram) & np.isnan(seg.sm)
-        totals["bare"] += float(known[bare].sum())
+        seg, found, row, known = fine.seg, fine.found, booked.row, booked.known_s
+        bare = np.isnan(seg.tensor) & np.isnan(seg.dram) & np.isnan(seg.sm)
+        totals["bare"] += float(known[booked.unsure & bare[row]].sum())
         totals["counters"] += float((~np.isnan(seg.sm) | ~np.isnan(seg.tensor)).sum())
-        day = (seg.start_s // 86400).astype(np.int64)
-        table = pd.DataFrame({"owner": owner, "day": day})
+        day, state_of = (seg.start_s[row] // 86400).astype(np.int64), found.state[row]
+        table = pd.DataFrame({"owner": booked.owner, "day": day})
         for name, state in (("idle", IDLE), ("stalled", STALLED), ("working", WORKING)):
-            table[name] = np.where(found.state == state, known, 0.0)
-        table["unproven"] = np.where(found.unproven, known, 0.0)
-        table["warm"] = np.where((found.state == IDLE) & (fine.mem >= WARM_BYTES), known, 0.0)
-        added = table[owner >= 0].groupby(["owner", "day"]).sum().reset_index()
+            table[name] = np.where(state_of == state, known, 0.0)
+        table["unproven"] = np.where(booked.unsure, known, 0.0)
+        table["warm"] = np.where((state_of == IDLE) & (fine.mem[row] >= WARM_BYTES), known, 0.0)
+        added = table.groupby(["owner", "day"]).sum().reset_index()
         for number, date_number, *got in added.itertuples(index=False):
             key = int(number), int(date_number)
             sums[key] = sums.get(key, np.zeros(5)) + np.array(got, dtype=np.float64)
-        spells.extend(self._spells(fine, owner, known, day))
+        spells.extend(self._spells(fine, booked, day))
 
-    def _spells(self, fine: _Fine, owner: np.ndarray, known: Floats, day: np.ndarray) -> list[Row]:
+    def _spells(self, fine: _Fine, booked: Entries, day: Ints) -> list[Row]:
         seg, found = fine.seg, fine.found
-        rows = np.flatnonzero((found.spell >= 0) & (owner >= 0) & (known > 0))
-        if not len(rows):
+        told = np.flatnonzero((found.spell[booked.row] >= 0) & (booked.known_s > 0))
+        if not len(told):
             return []
-        table = pd.DataFrame({"spell": found.spell, "owner": owner, "day": day, "gpu": seg.gpu}).iloc[rows]
+        rows, known = booked.row[told], booked.known_s[told]
+        table = pd.DataFrame({"spell": found.spell[rows], "owner": booked.owner[told], "day": day[told]})
+        table = table.assign(gpu=seg.gpu[rows], share=booked.share[told])
         table["kind"] = np.where(found.state[rows] == STALLED, "stalled", "idle")
-        table = table.assign(start_s=seg.start_s[rows], end_s=seg.end_s[rows], known_s=known[rows])
+        table = table.assign(start_s=seg.start_s[rows], end_s=seg.end_s[rows], known_s=known)
         for bit in (1, 2, 4):
-            table[f"signal_{bit}"] = np.where(found.signal[rows] & bit, known[rows], 0.0)
+            table[f"signal_{bit}"] = np.where(found.signal[rows] & bit, known, 0.0)
         sources = {n: getattr(seg, n) for n in ("util", "sm", "tensor", "dram", "power")}
         for name, values in (sources | {"mem": fine.mem}).items():
-            table[f"{name}_k"] = np.where(np.isnan(values[rows]), 0.0, known[rows])
-            table[name] = np.nan_to_num(values[rows]) * known[rows]
+            table[f"{name}_k"] = np.where(np.isnan(values[rows]), 0.0, known)
+            table[name] = np.nan_to_num(values[rows]) * known
         by = ["spell", "owner", "day", "gpu", "kind"]
-        how = {str(c): "sum" for c in table if c not in by} | {"start_s": "min", "end_s": "max"}
+        how = {str(c): "sum" for c in table if c not in by} | {
+            "start_s": "min",
+            "end_s": "max",
+            "share": "max",
+        }
         out = table.groupby(by, sort=True).agg(how).reset_index()
         out["gpu_id"] = [self.ids[g] for g in out["gpu"]]
         out["host"] = [str(self.gpus[g]["host"]) for g in out["gpu"]]

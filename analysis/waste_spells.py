@@ -61,6 +61,10 @@ def _event(group: list[Row], usd: Decimal | None) -> Row:
     held = sum(r["known_s"] for r in group)
     signals = {bit: sum(r[f"signal_{bit}"] for r in group) / held for bit in SIGNAL_BITS}
     hosts = sorted({r["host"] for r in group if r["host"]})
+    # where a job holds 4 of 8 GPUs that all did the same, each of the 8 is half its own
+    shares: dict[str, float] = {}
+    for row in group:
+        shares[row["gpu_id"]] = max(shares.get(row["gpu_id"], 0.0), row["share"])
     return {
         "run": owner.run,
         "job": owner.job,
@@ -69,7 +73,7 @@ def _event(group: list[Row], usd: Decimal | None) -> Row:
         "hosts": ", ".join(hosts[:8]) + (f" and {len(hosts) - 8} more" if len(hosts) > 8 else ""),
         "start": stamp(start),
         "end": stamp(end),
-        "gpus": len({r["gpu_id"] for r in group}),
+        "gpus": max(1, round(sum(shares.values()))),
         "length_min": (end - start) / 60,
         "gpu_hours": held / 3600,
         "usd": None if usd is None else float(usd),

@@ -14,6 +14,7 @@ from analysis.words import count, listing, money, percent
 from models.waste import Split
 
 LOW_COVERAGE = 0.9
+MOST_MACHINES = 5
 BARE = "GPU-Util alone cannot tell a hang"
 
 
@@ -149,21 +150,9 @@ def notices(told: Answered) -> list[Notice]:
 
 def _doubts(told: Answered) -> list[Notice]:
     """Where samples prove less than they seem to, or contradict what was paid."""
-    evidence, out = told.evidence, []
-    if evidence.bare_s > 0:
-        words = (
-            f"{BARE}: {count(evidence.bare_s / 3600)} GPU-hours with GPU-Util alone and no step counter that "
-            "advances count as working, and as stalled in the high bound."
-        )
-        out.append(Notice("util_alone", words))
-    rest_s = sum(one.unproven for one in evidence.measured.values()) - evidence.bare_s
-    if rest_s > 1:
-        words = (
-            f"{count(rest_s / 3600)} GPU-hours look busy while nothing proves progress: "
-            "no tensor or memory activity and no step counter that advances, or a counter that stands. They "
-            "count as working, and as stalled in the high bound."
-        )
-        out.append(Notice("progress_unproven", words))
+    evidence = told.evidence
+    out = _unproven(evidence)
+    out += _shared(evidence)
     for slot, seen_s, held_s in told.bill.contradicted[:5]:
         name = slot.owner.run or f"job {slot.owner.job}"
         when = f" on {slot.day}" if slot.day else ""
@@ -178,4 +167,38 @@ def _doubts(told: Answered) -> list[Notice]:
     if told.bill.unpriced_s > 0:
         words = f"{count(told.bill.unpriced_s / 3600)} sampled GPU-hours of runs that no charge names."
         out.append(Notice("sampled_not_charged", words))
+    return out
+
+
+def _unproven(evidence: Evidence) -> list[Notice]:
+    """GPU-Util alone, and other busy time that nothing proves to be work."""
+    out = []
+    if evidence.bare_s > 0:
+        words = (
+            f"{BARE}: {count(evidence.bare_s / 3600)} GPU-hours with GPU-Util alone and no step counter that "
+            "advances count as working, and as stalled in the high bound."
+        )
+        out.append(Notice("util_alone", words))
+    rest_s = sum(one.unproven for one in evidence.measured.values()) - evidence.bare_s
+    if rest_s > 1:
+        words = (
+            f"{count(rest_s / 3600)} GPU-hours look busy while nothing proves progress: "
+            "no tensor or memory activity and no step counter that advances, or a counter that stands. They "
+            "count as working, and as stalled in the high bound."
+        )
+        out.append(Notice("progress_unproven", words))
+    return out
+
+
+def _shared(evidence: Evidence) -> list[Notice]:
+    """Machines of which jobs held GPUs that no file names."""
+    out = []
+    for machine in [m for m in evidence.unplaced if m.gpu_s >= 60][:MOST_MACHINES]:
+        names = listing([owner.run or f"job {owner.job}" for owner in machine.holders[:MOST_MACHINES]])
+        words = (
+            f"No file says which of the {count(machine.gpus)} GPUs sampled on {machine.host} {names} held: "
+            f"{count(machine.gpu_s / 3600)} GPU-hours that were held there count as unknown, as the GPUs did "
+            "different things, or more were held than are sampled. Name the run of each GPU's samples."
+        )
+        out.append(Notice("shared_node", words, machine.host))
     return out
