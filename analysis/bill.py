@@ -200,19 +200,18 @@ class _Maker:
             self.said["no_amount"] += 1
             return None
         tags, (kind, unused) = named_in(text(row["tags"])), self._kind(row)
-        currency = text(row["currency"])
+        currency, at = text(row["currency"]), stamp(row["charge_start"]) or stamp(row["day"])
         self.said["no_currency"] += currency is None
         values = {name: text(row[name]) for name in _TEXTS} | {
-            "start": stamp(row["charge_start"]) or stamp(row["day"]), "end": stamp(row["charge_end"]),
+            "start": at, "end": stamp(row["charge_end"]),
             "kind": kind, "unused": unused, "credit": _is(row["category"], "credit"),
             "correction": _is(row["charge_class"], "correction"), "platform": self._platform(row),
             "commitment": text(row["commitment_id"]), "gpu": _model(row), "team": tags.get("team"),
             "job": tags.get("job"), "host": tags.get("host"), "tagged": _by_tag(row, tags),
             "gpu_s": _bought(row, unused) if kind in (*GPU_KINDS, "credit") else None,
             "currency": (currency or USD).upper(), "own": own, "own_billed": billed, "from_billed": flat,
-            "upload_id": str(row["upload_id"]),
+            "upload_id": str(row["upload_id"]), "rate_day": None if at is None else at.date(),
         }  # fmt: skip
-        values["rate_day"] = None if values["start"] is None else values["start"].date()
         if stamp(row["billing_start"]) is None:
             self._cut(values)
         return values | self._dollars(values)
