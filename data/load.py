@@ -73,11 +73,10 @@ def write(
     notes += [*identity.notes, *name_platforms(batch, load_catalogue()), *book_by_tags(con, batch)]
     written = _sources(con, batch, identity, choices, stamp, last_steps)
     written |= _rows(con, batch, receipt.upload_id, newest, identity.explicit, notes, progress)
-    equal = equal_lines(con, batch.tables.get("costs"), receipt.upload_id)
-    receipt, notes = receipt.with_(equal_lines=equal), [*notes, *equal_lines_said(equal)]
+    notes += equal_lines_said(equal := equal_lines(con, batch.tables.get("costs"), receipt.upload_id))
     written |= add_samples(con, parts, batch.gpu_parts, receipt.upload_id, notes, progress, batch.gpu_rollup)
     apply_choices(con, runs, choices)
-    return _finish(con, upload, receipt, identity, runs, written, notes, met)
+    return _finish(con, upload, receipt.with_(equal_lines=equal), identity, runs, written, notes, met)
 
 
 def _finish(
