@@ -33,7 +33,7 @@ LABELS = {
     "kwh_per_rollout": "kWh a rollout",
     "kwh_per_step": "kWh a step",
     "kgco2e_per_rollout": "kgCO2e a rollout",
-    "usd_energy": "Electricity (USD)",
+    "usd_energy": "Electricity at the meter (USD)",
     "usd": "Rent at that price (USD)",
     "known_runs": "Runs with energy",
     "coverage_frac": "Sampled (%)",
