@@ -102,7 +102,7 @@ def figures(told: Answered) -> list[Figure]:
         return amount / paid if paid else None
 
     return [
-        figure("gpu_paid", paid, boundary=ends["boundary"], missing=lacks),
+        figure("gpu_paid", None if paid is None else round(paid, 2), boundary=ends["boundary"], missing=lacks),
         figure(
             "working_share", share(usd.working), low=share(low), high=share(high), n=n,
             missing=lacks, **ends,
