@@ -208,7 +208,7 @@ class _Matcher:
             if (one_kind or (h.gpu == charge.gpu and h.gpu is not None)) and not (bare and h.host)
         ]  # fmt: skip
         sure = [hold for hold in fits if not hold.loose]
-        if fits and not sure:
+        if not sure and charge.start is not None and any(h.gpu_s(*span(charge)) > 0 for h in fits):
             self.why[charge.number] = "loose"
         return (None if one_kind else charge.gpu, bare), "time", sure
 

@@ -50,7 +50,7 @@ PART_WORDS = {
 }
 NO_WACC = (
     "The cost of owning needs your cost of capital (WACC, a year): no published number was found, so none is "
-    "taken for granted. Give it, for example 0.10 for 10 %."
+    "taken for granted. Give yours."
 )
 
 

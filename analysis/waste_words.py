@@ -92,7 +92,7 @@ def figures(told: Answered) -> list[Figure]:
     usd, lacks = told.dollars, "no GPU charge is in this period"
     low, high = usd.bounds("working")
     n = told.evidence.gpus or None
-    paid = usd.paid if usd.paid > 0 else None
+    paid = round(usd.paid, 2) if usd.paid > 0 else None
     ends = {"interval": "bounds", "boundary": "bill" if told.found.basis == BILL else "campaign"}
 
     work = float(told.sheet.bar("productive"))
@@ -102,7 +102,7 @@ def figures(told: Answered) -> list[Figure]:
         return amount / paid if paid else None
 
     return [
-        figure("gpu_paid", None if paid is None else round(paid, 2), boundary=ends["boundary"], missing=lacks),
+        figure("gpu_paid", paid, boundary=ends["boundary"], missing=lacks),
         figure(
             "working_share", share(usd.working), low=share(low), high=share(high), n=n,
             missing=lacks, **ends,

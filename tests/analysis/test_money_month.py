@@ -96,3 +96,24 @@ def test_the_silent_hours_widen_the_bounds_and_nothing_else(answers: dict[str, R
     rows = {row["part"]: row for row in answers["waste"].tables["identity"].to_dict("records")}
     for part in ("idle", "stalled", "working"):
         assert exact(rows[part]["usd_high"]) == month.TRUTH[part] + month.TRUTH["unknown"]
+
+
+SECOND = """run,attempt,started_at,ended_at,status,pool,role,platform,gpus
+second,1,2026-03-15T08:00:00Z,2026-03-15T10:00:00Z,completed,all,colocated,h100-sxm,2
+"""
+
+
+def test_a_run_that_may_be_a_job_leaves_other_days_alone(tmp_path: Path) -> None:
+    """Two hours of a run without a job name make no line of another day uncertain."""
+    files = month.write(tmp_path)
+    del files["gpus.csv"]
+    files["second.csv"] = tmp_path / "second.csv"
+    files["second.csv"].write_text(SECOND, encoding="utf-8")
+    store = Store.open(tmp_path / "home")
+    for name, path in files.items():
+        ingest_file(store, path, name, Choices(timezone="UTC") if name == "jobs.txt" else Choices())
+    with store.view() as view:
+        found = run("reconciliation", view, {})
+    store.close()
+    unheld = month.TRUTH["not_allocated"] - month.UNUSED_USD
+    assert exact(found.figure("bill_unheld").value or 0) == unheld
