@@ -12,7 +12,15 @@ from typing import Any
 from data.errors import UserError
 from reports import joining, price_commands, rule_commands, validate_command
 from reports.arguments import found_files, mapping_choices, telling_names
-from reports.terminal import Bar, Watched, candidates, print_passed_over, print_receipt, sentence
+from reports.terminal import (
+    Bar,
+    Watched,
+    candidates,
+    print_answer,
+    print_passed_over,
+    print_receipt,
+    sentence,
+)
 
 REFUSED, USAGE = 1, 2
 ROOT = Path(__file__).resolve().parent
@@ -209,17 +217,7 @@ def _analyse(options: argparse.Namespace) -> int:
     if options.json:
         _print_json(found)
         return 0
-    print(found["answer"])
-    for figure in found["headline"]:
-        value = figure["missing"] if figure["value"] is None else f"{figure['value']:.6g} {figure['unit']}"
-        span = (
-            ""
-            if figure["low"] is None
-            else f"  [{figure['low']:.6g} .. {figure['high']:.6g}] {figure['interval']}"
-        )
-        print(f"  {figure['label'] or figure['name']}: {value}{span}")
-    for notice in found["warnings"]:
-        print(f"  ! {notice['text']}")
+    print_answer(found)
     return 0
 
 

@@ -122,7 +122,7 @@ class Split:
         if part in ("idle", "stalled"):
             return value, value + self.unknown + (self.unproven if part == "stalled" else 0.0)
         if part == "working":
-            return value - self.unproven, value + self.unknown
+            return max(0.0, value - self.unproven), value + self.unknown
         return value, value
 
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from analysis.result import Figure
+from charts.text import interval, quantity, unit_tail
 from reports.home import ask_progress
 
 LONGEST_BAR = 24
@@ -120,3 +122,21 @@ def sentence(error: Mapping[str, Any], file: str = "") -> str:
     head = f"{file}: " if file and file not in str(error.get("where", "")) else ""
     remedy = f" {error['remedy']}" if error.get("remedy") else ""
     return f"{head}{str(error['what']).rstrip('.')}{place}.{remedy}"
+
+
+def print_answer(found: Mapping[str, Any]) -> None:
+    """The answer of a question, its figures and what has to be said beside them."""
+    print(found["answer"])
+    print(*headline_lines(found["headline"]), sep="\n")
+    for notice in found["warnings"]:
+        print(f"  ! {notice['text']}")
+
+
+def headline_lines(headline: Sequence[Mapping[str, Any]]) -> list[str]:
+    """One line a headline figure, in the words and digits of the page: value with unit, then its range."""
+    lines = []
+    for raw in headline:
+        one = Figure(**raw)
+        value = one.missing if one.value is None else f"{quantity(one.value, one.unit)} {unit_tail(one.unit)}"
+        lines.append(f"  {one.label or one.name}: {str(value).strip()}  {interval(one)}".rstrip())
+    return lines
