@@ -287,7 +287,7 @@ class _Maker:
 
     def notices(self, charges: list[Charge]) -> list[Notice]:
         """What a reader has to know about the amounts."""
-        out = []
+        out = self._made_up(charges)
         if n := self.said["no_amount"]:
             out.append(
                 Notice(
@@ -313,6 +313,21 @@ class _Maker:
             )
             out.append(Notice("not_invoiced", words, "costs"))
         return out + twice(charges) + once(queries.equal_lines(self.view), charges) + self._two_kinds(charges)
+
+    def _made_up(self, charges: list[Charge]) -> list[Notice]:
+        """How much of the bill, effective cost, is the example's."""
+        uploads = queries.synthetic_uploads(self.view)
+        found = [c for c in charges if c.upload_id in uploads]
+        if not found:
+            return []
+        words = "This bill is synthetic example data."
+        if len(found) < len(charges):
+            usd = cents(total([c.effective or Decimal(0) for c in found]))
+            words = (
+                f"{'-' if usd < 0 else ''}${abs(usd):,} of this bill is synthetic example data: remove the "
+                "example to see yours alone."
+            )
+        return [Notice("synthetic", words, "costs")]
 
     def _two_kinds(self, charges: list[Charge]) -> list[Notice]:
         """A price list or allocation prices beside an invoice: the same machines may count twice."""

@@ -1,32 +1,30 @@
 """Lines of a bill opened up: who bears each of them, and the ones that nothing explains."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 import pandas as pd
 
+from analysis.billlines import Line, is_open
 from analysis.frames import Row, records, table
+from analysis.linecents import LineCents
 from analysis.parts import Part
-from analysis.reconciled import UNMATCHED, Line, Sums, is_open, place_of
-from models.cents import cents, exact, total
+from analysis.reconciled import UNMATCHED, place_of
+from models.cents import exact, total
 from models.waste import to_cents
 
 NUMBERS = ["gpu_hours", "usd"]
 BEARERS = ["line", "run", "attempt", "job", "campaign", "team", "how", *NUMBERS]
 
 
-def open_lines(lines: Sequence[Line], sums: Sums) -> pd.DataFrame:
-    """Lines that nothing explains, the largest amount first; `unmatched_usd` adds up to `sums.open`."""
-    found = [line for line in lines if is_open(line)]
-    left = [line.unmatched for line in found]
-    amounts = to_cents(left, cents(total(left)))
+def open_lines(lines: Sequence[Line], shown: Mapping[int, LineCents]) -> pd.DataFrame:
+    """Lines that nothing explains, the largest amount first; `unmatched_usd` adds up to `Sums.open`."""
     rows: list[Row] = [
-        {**place_of(line.charge), "kind": line.charge.kind, "unmatched_usd": usd, "why": line.why}
-        for line, usd in zip(found, amounts, strict=True)
-    ]
+        {**place_of(line.charge), "kind": line.charge.kind, "why": line.why,
+         "unmatched_usd": float(shown[line.charge.number].unmatched)}
+        for line in lines if is_open(line)
+    ]  # fmt: skip
     rows.sort(key=lambda row: (-abs(row["unmatched_usd"]), row["line"]))
-    if rows:
-        rows[0]["unmatched_usd"] += sums.open - total(amounts)
     return table(rows, UNMATCHED, ["unmatched_usd"])
 
 

@@ -6,9 +6,9 @@ from typing import ClassVar
 import pandas as pd
 
 from analysis import waste
+from analysis.billlines import Sums
 from analysis.common import figure, nothing, result
 from analysis.frames import records
-from analysis.reconciled import Sums
 from analysis.reconciliation import EXACT, open_words, percent_words, sums_of, usd
 from analysis.result import Figure, Result
 from analysis.shares import Shares, load_shares

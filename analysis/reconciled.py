@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import TypeVar
@@ -10,9 +9,11 @@ from typing import TypeVar
 import pandas as pd
 
 from analysis.bill import Bill, Charge
+from analysis.billlines import MATCHED, Line, Sums, is_open, rest_of
 from analysis.frames import Row, table
+from analysis.linecents import LineCents, group_cents
 from analysis.matching import Matched
-from analysis.parts import NONE, UNHELD, WHY, Part
+from analysis.parts import NONE, Part
 from analysis.words import listing
 from models.cents import cents, total
 from models.waste import to_cents
@@ -53,141 +54,45 @@ FOREIGN = ["line", "from_day", "to_day", "provider", "service", "resource", "kin
 DAY_NUMBERS = ["matched_usd", "unmatched_usd", "effective_usd"]
 _LEAST_GPU_H = 1 / 3600
 NO_COST = "lines without cost"
-_UNHELD_WORDS = tuple(WHY[reason] for reason in UNHELD)
 Bearer = tuple[str | None, str | None, str | None, str | None]
 """Run, job (where no run is known), campaign, team."""
+How = tuple[str, str, str]
+"""How, its words, group."""
 K = TypeVar("K", bound=Hashable)
 _MOMENT = timedelta(microseconds=1)
 
 
-@dataclass(frozen=True)
-class Line:
-    """A charge with its parts: what is borne by somebody, and what is not (both exact)."""
-
-    charge: Charge
-    parts: tuple[Part, ...]
-    matched: Decimal
-    unmatched: Decimal
-    how: str
-    status: str
-    why: str
-    known_idle: bool = False
-
-
-@dataclass(frozen=True)
-class Sums:
-    """Totals in cents: effective = matched + unused + unheld + open; all but `matched` is `unmatched`.
-
-    `unheld` is GPU time that nobody held by a scheduler that knows the machine; other time stays in `open`.
-    `explained` is exact: 1 less the open amounts, credits counted as amounts.
-    """
-
-    effective: Decimal
-    matched: Decimal
-    unmatched: Decimal
-    explained: Decimal | None
-    open_lines: int
-    negative_open: bool
-    unused: Decimal
-    unheld: Decimal
-    capacity: Decimal = Decimal(0)
-    """Of `unused`: idle capacity of a cluster, as OpenCost names it; the rest are commitments."""
-
-    @property
-    def commitments(self) -> Decimal:
-        """Unused commitments and reservations, in cents."""
-        return self.unused - self.capacity
-
-    @property
-    def open(self) -> Decimal:
-        """What nothing explains, in cents."""
-        return self.unmatched - self.unused - self.unheld
-
-
-def read_lines(bill: Bill, matched: Matched) -> list[Line]:
-    parts: dict[int, list[Part]] = defaultdict(list)
-    for part in matched.parts:
-        parts[part.charge.number].append(part)
-    return [_line(charge, tuple(parts[charge.number]), matched) for charge in bill.charges]
-
-
-def _line(charge: Charge, parts: tuple[Part, ...], matched: Matched) -> Line:
-    borne = total([part.usd for part in parts if part.borne])
-    rest = total([part.usd for part in parts if not part.borne])
-    how = matched.how.get(charge.number, NONE)
-    found = {part.how for part in parts if part.how != NONE}
-    how = found.pop() if len(found) == 1 else how
-    why = WHY[matched.why[charge.number]] if rest and charge.number in matched.why else ""
-    idle = charge.number in matched.known_idle and not charge.unused and why in _UNHELD_WORDS
-    return Line(charge, parts, borne, rest, how, _status(charge, borne, rest, parts, matched), why, idle)
-
-
-def _status(charge: Charge, borne: Decimal, rest: Decimal, parts: tuple[Part, ...], matched: Matched) -> str:
-    if charge.unused:
-        return "unused"
-    if charge.credit:
-        return "credit"
-    if charge.correction:
-        return "correction"
-    if charge.number in matched.over:
-        return "over-matched"
-    if not borne and not rest:
-        return "matched" if any(part.borne for part in parts) else "no cost"
-    return "matched" if not rest else "partly" if borne else "unmatched"
-
-
-def is_open(line: Line) -> bool:
-    """Whether something of it is not explained."""
-    return bool(line.unmatched) and not line.charge.unused and not line.known_idle
-
-
-def add_lines(lines: Sequence[Line]) -> Sums:
-    """Totals; `known_idle` of a line says that what no run or job held of it is known to be idle."""
-    idle = [line for line in lines if line.known_idle]
-    open_lines = [line for line in lines if is_open(line)]
-    exact = total([line.matched for line in lines] + [line.unmatched for line in lines])
-    effective, matched = cents(exact), cents(total([line.matched for line in lines]))
-    gross = total([abs(line.unmatched) for line in open_lines])
-    return Sums(
-        effective, matched, effective - matched, max(Decimal(0), 1 - gross / exact) if exact > 0 else None,
-        len(open_lines), any(line.unmatched < 0 for line in open_lines),
-        cents(total([line.unmatched for line in lines if line.charge.unused])),
-        cents(total([line.unmatched for line in idle])),
-        cents(total([line.unmatched for line in lines if line.why == WHY["idle_capacity"]])),
-    )  # fmt: skip
-
-
-def tables(bill: Bill, matched: Matched, lines: list[Line], sums: Sums) -> dict[str, pd.DataFrame]:
-    rows = _rows(lines, sums)
+def tables(
+    bill: Bill, matched: Matched, lines: list[Line], sums: Sums, shown: Mapping[int, LineCents]
+) -> dict[str, pd.DataFrame]:
+    """Every table of the lines but `open` and `bearers`; `shown` are the cents of each line."""
+    rows = _rows(lines, shown)
     named = sorted(rows, key=lambda r: (-abs(r["unmatched_usd"]), -abs(r["effective_usd"]), r["line"]))
     opened = [row for row in named if row["_open"]]
     return {
         "lines": table(_capped(named, LINE_NUMBERS), LINES, LINE_NUMBERS),
         "unmatched": table(_capped(opened, ["unmatched_usd"]), UNMATCHED, ["unmatched_usd"]),
-        "by_how": _by_how(lines, sums),
-        "by_run": _by_run(lines, sums),
-        "by_day": _by_day(lines, sums),
-        "by_service": _by_service(lines, sums),
+        "by_how": _by_how(lines, sums, shown),
+        "by_run": _by_run(lines, sums, shown),
+        "by_day": _by_day(lines, sums, shown),
+        "by_service": _by_service(lines, shown),
         "totals": _totals(bill, lines),
         "other_side": _other_side(matched),
         "foreign": _foreign(bill.foreign),
     }
 
 
-def _rows(lines: Sequence[Line], sums: Sums) -> list[Row]:
-    matched = to_cents([line.matched for line in lines], sums.matched)
-    unmatched = to_cents([line.unmatched for line in lines], sums.unmatched)
-    billed = [line.charge.billed for line in lines]
-    asked = [amount or Decimal(0) for amount in billed]
-    asked_cents = to_cents(asked, cents(total(asked)))
+def _rows(lines: Sequence[Line], shown: Mapping[int, LineCents]) -> list[Row]:
     out: list[Row] = []
-    for line, ours, rest, own, said in zip(lines, matched, unmatched, asked_cents, billed, strict=True):
+    for line in lines:
+        own = shown[line.charge.number]
         charge = line.charge
         out.append(
             {
                 **place_of(charge), "description": charge.description, "kind": charge.kind,
-                "effective_usd": float(ours + rest), "billed_usd": None if said is None else float(own),
-                "matched_usd": float(ours), "unmatched_usd": float(rest), "how": line.how,
+                "effective_usd": float(own.effective),
+                "billed_usd": None if own.billed is None else float(own.billed),
+                "matched_usd": float(own.matched), "unmatched_usd": float(own.unmatched), "how": line.how,
                 "runs": _bearers(line.parts), "status": line.status, "why": line.why,
                 "gpu_hours": None if charge.gpu_s is None or not charge.is_gpu else charge.gpu_s / 3600,
                 "effective_usd_exact": f"{(charge.effective or Decimal(0)).normalize():f}",
@@ -231,11 +136,12 @@ def _capped(rows: list[Row], numbers: Sequence[str]) -> list[Row]:
     return [*rows[:MOST_LINES], {"description": f"{len(rest):,} more lines", "service": "…", **sums}]
 
 
-def _both_in_cents(groups: Mapping[tuple[K, bool], Decimal], sums: Sums) -> dict[tuple[K, bool], float]:
-    """Sums by (key, borne) in cents that add up to what is matched and to what is not."""
-    ours = _in_cents({key: usd for key, usd in groups.items() if key[1]}, sums.matched)
-    rest = _in_cents({key: usd for key, usd in groups.items() if not key[1]}, sums.unmatched)
-    return {key: (ours if key[1] else rest)[key] for key in groups}
+def _matched(lines: Sequence[Line], shown: Mapping[int, LineCents]) -> dict[int, tuple[Decimal, Decimal]]:
+    return {x.charge.number: (x.matched, shown[x.charge.number].matched) for x in lines}
+
+
+def _unmatched(lines: Sequence[Line], shown: Mapping[int, LineCents]) -> dict[int, tuple[Decimal, Decimal]]:
+    return {x.charge.number: (x.unmatched, shown[x.charge.number].unmatched) for x in lines}
 
 
 def _in_cents(groups: Mapping[K, Decimal], whole: Decimal) -> dict[K, float]:
@@ -251,35 +157,49 @@ def _add(pairs: Iterable[tuple[K, Decimal]]) -> dict[K, Decimal]:
     return {key: total(amounts) for key, amounts in parts.items()}
 
 
-def _by_how(lines: Sequence[Line], sums: Sums) -> pd.DataFrame:
+def _by_how(lines: Sequence[Line], sums: Sums, shown: Mapping[int, LineCents]) -> pd.DataFrame:
     """Dollars by how they were matched, then what is matched to nobody by its reason; they add up. `group`:
     matched, idle (explained as paid and idle) or open (not explained).
     """
     order = {name: n for n, name in enumerate(HOW_WORDS)}
-    groups: dict[tuple[tuple[str, str, str], bool], list[tuple[Part, Line]]] = {}
+    groups: dict[How, list[tuple[Part, Line]]] = {}
     for line in lines:
         for part in line.parts:
-            how = part.how if part.how != NONE else line.how
-            left = "open" if is_open(line) else "idle" if line.unmatched else "matched"
-            key = (how, HOW_WORDS[how], "matched") if part.borne else (NONE, line.why or NO_COST, left)
-            groups.setdefault((key, part.borne), []).append((part, line))
-    amounts = {key: total([part.usd for part, _ in found]) for key, found in groups.items()}
-    shown = _both_in_cents(amounts, sums)
+            groups.setdefault(_how(part, line), []).append((part, line))
+    usd: dict[How, Decimal] = defaultdict(Decimal)
+    for rest, whole in {MATCHED: sums.matched, **sums.rests}.items():
+        known = (_matched if rest == MATCHED else _unmatched)(lines, shown)
+        mine = [
+            (key, line.charge.number, part.usd)
+            for key, found in groups.items() for part, line in found
+            if (MATCHED if part.borne else rest_of(line)) == rest
+        ]  # fmt: skip
+        for key, amount in group_cents(mine, known, whole).items():
+            usd[key] += amount
     rows: list[Row] = [
-        {"how": how, "group": group, "meaning": meaning, "usd": shown[(how, meaning, group), borne],
+        {"how": how, "group": group, "meaning": meaning, "usd": float(usd[how, meaning, group]),
          "gpu_hours": sum(part.gpu_s or 0.0 for part, _ in found) / 3600,
          "lines": len({line.charge.number for _, line in found})}
-        for ((how, meaning, group), borne), found in groups.items()
+        for (how, meaning, group), found in groups.items()
     ]  # fmt: skip
     rows.sort(key=lambda row: (order[row["how"]], row["meaning"]))
     return table(rows, HOW_COLUMNS, HOW_COLUMNS[3:])
 
 
-def _by_run(lines: Sequence[Line], sums: Sums) -> pd.DataFrame:
+def _how(part: Part, line: Line) -> How:
+    if part.borne:
+        how = part.how if part.how != NONE else line.how
+        return how, HOW_WORDS[how], "matched"
+    return NONE, line.why or NO_COST, "open" if is_open(line) else "idle" if line.unmatched else "matched"
+
+
+def _by_run(lines: Sequence[Line], sums: Sums, cents_of: Mapping[int, LineCents]) -> pd.DataFrame:
     """Dollars by who bears them; the last row is what nobody does."""
     pairs = [(_bearer(part), part, line) for line in lines for part in line.parts]
-    both = _both_in_cents(_add(((key, part.borne), part.usd) for key, part, _ in pairs), sums)
-    shown = {key: usd for (key, _), usd in both.items()}
+    ours = [(key, line.charge.number, part.usd) for key, part, line in pairs if part.borne]
+    shown = group_cents(ours, _matched(lines, cents_of), sums.matched)
+    if any(not part.borne for _, part, _ in pairs):
+        shown[None, None, None, None] = sums.unmatched
     hours: dict[Bearer, float] = defaultdict(float)
     numbers: dict[Bearer, set[int]] = defaultdict(set)
     days: dict[Bearer, set[date | None]] = defaultdict(set)
@@ -288,7 +208,7 @@ def _by_run(lines: Sequence[Line], sums: Sums) -> pd.DataFrame:
         numbers[key].add(line.charge.number)
         days[key].add(part.day)
     rows: list[Row] = [
-        {**dict(zip(RUNS, key, strict=False)), "usd": value, "gpu_hours": hours[key],
+        {**dict(zip(RUNS, key, strict=False)), "usd": float(value), "gpu_hours": hours[key],
          "lines": len(numbers[key]), "days": len(days[key])}
         for key, value in shown.items()
     ]  # fmt: skip
@@ -304,36 +224,36 @@ def _text(row: Row) -> str:
     return " ".join(str(row[name] or "") for name in RUNS[:4])
 
 
-def _by_day(lines: Sequence[Line], sums: Sums) -> pd.DataFrame:
+def _by_day(lines: Sequence[Line], sums: Sums, shown: Mapping[int, LineCents]) -> pd.DataFrame:
     """Dollars by the UTC day on which they accrue; the last row has no day."""
-    pairs = [(part, part.day) for line in lines for part in line.parts]
-    names = sorted({day for _, day in pairs}, key=lambda day: (day is None, day or date.min))
+    pairs = [(part.day, line.charge.number, part) for line in lines for part in line.parts]
+    names = sorted({day for day, _, _ in pairs}, key=lambda day: (day is None, day or date.min))
     ours, rest = (
-        _in_cents(
-            {d: total([p.usd for p, day in pairs if day == d and p.borne is borne]) for d in names}, whole
+        group_cents([(day, n, p.usd) for day, n, p in pairs if p.borne is borne], known, whole)
+        for borne, known, whole in (
+            (True, _matched(lines, shown), sums.matched), (False, _unmatched(lines, shown), sums.unmatched),
         )
-        for borne, whole in ((True, sums.matched), (False, sums.unmatched))
-    )
+    )  # fmt: skip
+    none = Decimal(0)
     rows: list[Row] = [
-        {"day": day, "matched_usd": ours[day], "unmatched_usd": rest[day],
-         "effective_usd": round(ours[day] + rest[day], 2)}
+        {"day": day, "matched_usd": float(ours.get(day, none)), "unmatched_usd": float(rest.get(day, none)),
+         "effective_usd": float(ours.get(day, none) + rest.get(day, none))}
         for day in names
     ]  # fmt: skip
     return table(rows, ["day", "matched_usd", "unmatched_usd", "effective_usd"], DAY_NUMBERS)
 
 
-def _by_service(lines: Sequence[Line], sums: Sums) -> pd.DataFrame:
-    groups: dict[tuple[str | None, str | None], list[Line]] = {}
+def _by_service(lines: Sequence[Line], shown: Mapping[int, LineCents]) -> pd.DataFrame:
+    """Sums of the lines of each service, in cents."""
+    groups: dict[tuple[str | None, str | None], list[LineCents]] = {}
     for line in lines:
-        groups.setdefault((line.charge.provider, line.charge.service), []).append(line)
-    ours = _in_cents({k: total([x.matched for x in found]) for k, found in groups.items()}, sums.matched)
-    rest = _in_cents({k: total([x.unmatched for x in found]) for k, found in groups.items()}, sums.unmatched)
-    asked = {k: total([x.charge.billed or Decimal(0) for x in found]) for k, found in groups.items()}
-    billed = _in_cents(asked, cents(total(list(asked.values()))))
+        groups.setdefault((line.charge.provider, line.charge.service), []).append(shown[line.charge.number])
     rows: list[Row] = [
-        {"provider": key[0], "service": key[1], "lines": len(found), "matched_usd": ours[key],
-         "unmatched_usd": rest[key], "effective_usd": round(ours[key] + rest[key], 2),
-         "billed_usd": billed[key]}
+        {"provider": key[0], "service": key[1], "lines": len(found),
+         "matched_usd": float(sum(x.matched for x in found)),
+         "unmatched_usd": float(sum(x.unmatched for x in found)),
+         "effective_usd": float(sum(x.effective for x in found)),
+         "billed_usd": float(sum(x.billed or 0 for x in found))}
         for key, found in groups.items()
     ]  # fmt: skip
     rows.sort(key=lambda row: (-row["effective_usd"], str(row["provider"]), str(row["service"])))

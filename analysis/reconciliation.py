@@ -4,11 +4,13 @@ from decimal import Decimal
 from typing import ClassVar
 
 from analysis.bill import Bill
+from analysis.billlines import Sums, add_lines, read_lines
 from analysis.common import figure, result
 from analysis.linebearers import bearers, open_lines
+from analysis.linecents import line_cents
 from analysis.matching import Matched, matched_bill
 from analysis.moneyparams import ALL, MoneyParams
-from analysis.reconciled import Sums, add_lines, read_lines, tables
+from analysis.reconciled import tables
 from analysis.result import Figure, Notice, Result
 from analysis.shares import BILL, Shares
 from analysis.spend import synthetic_notice
@@ -41,8 +43,9 @@ def compute(view: View, params: ReconciliationParams) -> Result:
     bill, matched = matched_bill(view, MoneyParams(period=params.period))
     lines = read_lines(bill, matched)
     sums = add_lines(lines)
-    found = tables(bill, matched, lines, sums)
-    found |= {"open": open_lines(lines, sums), "bearers": bearers(lines, found["lines"])}
+    shown = line_cents(lines, sums)
+    found = tables(bill, matched, lines, sums, shown)
+    found |= {"open": open_lines(lines, shown), "bearers": bearers(lines, found["lines"])}
     notices = [*bill.notices, *matched.notices]
     if params.runs or params.platforms:
         words = "A bill is shown whole: the chosen runs and platforms do not narrow it."

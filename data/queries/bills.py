@@ -222,6 +222,11 @@ def synthetic(view: View) -> frozenset[str]:
     return frozenset(str(run) for (run,) in view.rows("select run from runs where synthetic order by run"))
 
 
+def synthetic_uploads(view: View) -> frozenset[str]:
+    """Uploads of made-up example data: what `upload_id` of a charge may be."""
+    return frozenset(str(one) for (one,) in view.rows("select upload_id from uploads where synthetic"))
+
+
 def teams(view: View) -> dict[str, str]:
     """Team by campaign."""
     return {str(campaign): str(team) for campaign, team in view.rows(_TEAMS)}
