@@ -24,14 +24,14 @@ from tests.analysis.conftest import Home
 
 D = Decimal
 OTHER = "b" * 16
-KINDS = ("run", "two", "partly", "commitment", "capacity", "idle", "open")
+KINDS = ("run", "own", "two", "partly", "commitment", "capacity", "idle", "open")
 WHYS = {
     "commitment": "unused", "capacity": "idle_capacity", "idle": "nobody", "partly": "nobody", "open": "tax",
 }  # fmt: skip
 
 
 def made(number: int, usd: Decimal, kind: str, service: str) -> Line:
-    """A line of a kind: borne by one run, by two, partly, or by nobody for one of the reasons."""
+    """A line of a kind: borne by run a, by a run of its own, by two runs, partly, or by nobody for one of the reasons."""
     blank: dict[str, Any] = dict.fromkeys(field.name for field in fields(Charge))
     unused = kind in ("commitment", "capacity")
     bought = Charge(
@@ -39,7 +39,9 @@ def made(number: int, usd: Decimal, kind: str, service: str) -> Line:
         "unused": unused, "credit": False, "service": service, "effective": usd, "billed": usd,
         "own": usd, "currency": "USD"},
     )  # fmt: skip
-    names = {"run": ["a"], "two": ["a", "b"], "partly": ["b", None]}.get(kind, [None])
+    names = {"run": ["a"], "own": [f"run {number}"], "two": ["a", "b"], "partly": ["b", None]}.get(
+        kind, [None]
+    )
     parts = tuple(
         Part(bought, (DAY + timedelta(days=n)).date(), name, None, None, None, None, None, None, None,
              "tag" if name else NONE, None, usd / len(names))
@@ -76,6 +78,8 @@ AMOUNTS = st.integers(-400, 4000).map(lambda n: D(n) / 200)
 @given(st.lists(st.tuples(AMOUNTS, st.sampled_from(KINDS), st.sampled_from("xyz")), min_size=1, max_size=12))
 @example([(D("412.335"), "run", "x"), (D("0.005"), "open", "y"), (D("0.005"), "commitment", "y")])
 @example([(D("0.005"), "run", "x"), (D("0.005"), "commitment", "x"), (D("0.005"), "idle", "x")])
+@example([(D("0.005"), "own", service) for service in "xxy"])
+@example([(D("0.005"), "run", service) for service in "xxyy"])
 @example([(D("1.005"), "open", service) for service in "xyz"])
 def test_half_cents_are_the_same_in_every_table(drawn: list[tuple[Decimal, str, str]]) -> None:
     lines = [made(n, *one) for n, one in enumerate(drawn, 1)]
@@ -93,6 +97,9 @@ def test_half_cents_are_the_same_in_every_table(drawn: list[tuple[Decimal, str, 
     assert added(runs["usd"][runs["run"].notna()]) == sums.matched
     assert added(found["open"]["unmatched_usd"]) == sums.open
     assert added(found["unmatched"]["unmatched_usd"]) == sums.unmatched
+    for row in found["by_service"].to_dict("records"):
+        exact = sum((line.matched for line in lines if line.charge.service == row["service"]), D(0))
+        assert abs(cell(row["matched_usd"]) - exact) < D("0.01")
     check_lines(lines, found)
 
 
