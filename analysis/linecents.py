@@ -71,10 +71,12 @@ def group_cents(
             out[key] = known[line][1]
         elif not exact[key]:
             out[key] = Decimal(0)
-    free = [key for key in groups if key not in out] or list(groups)
-    left = whole - total([usd for key, usd in out.items() if key not in free])
-    shown = dict(zip(free, _near([exact[key] for key in free], left), strict=True))
-    return {key: shown[key] if key in shown else out[key] for key in groups}
+    free = [key for key in groups if key not in out]
+    if not free and total(list(out.values())) != whole:
+        free, out = list(groups), {}
+    left = whole - total(list(out.values()))
+    out |= zip(free, _near([exact[key] for key in free], left), strict=True)
+    return {key: out[key] for key in groups}
 
 
 def _borne_by(line: Line) -> Hashable:

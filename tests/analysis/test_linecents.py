@@ -31,7 +31,7 @@ WHYS = {
 
 
 def made(number: int, usd: Decimal, kind: str, service: str) -> Line:
-    """A line of a kind: borne by run a, by a run of its own, by two runs, partly, or by nobody for one of the reasons."""
+    """A line borne by run a, by its own run, by two, partly, or by nobody for one of the reasons."""
     blank: dict[str, Any] = dict.fromkeys(field.name for field in fields(Charge))
     unused = kind in ("commitment", "capacity")
     bought = Charge(
