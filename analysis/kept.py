@@ -4,12 +4,13 @@ from collections import OrderedDict
 from collections.abc import Callable
 from functools import wraps
 from threading import Lock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from analysis.params import Params
 from data.view import View
 
 MOST = 64
+_STORES: list[OrderedDict[tuple[str, ...], Any]] = []
 _P = TypeVar("_P", bound=Params)
 _R = TypeVar("_R")
 
@@ -21,6 +22,7 @@ def kept(compute: Callable[[View, _P], _R]) -> Callable[[View, _P], _R]:
     """
     answers: OrderedDict[tuple[str, ...], _R] = OrderedDict()
     lock = Lock()
+    _STORES.append(answers)
 
     @wraps(compute)
     def ask(view: View, params: _P) -> _R:
@@ -40,3 +42,9 @@ def kept(compute: Callable[[View, _P], _R]) -> Callable[[View, _P], _R]:
         return found
 
     return ask
+
+
+def forget() -> None:
+    """Drop every kept answer: the next one is computed anew."""
+    for answers in _STORES:
+        answers.clear()

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis.result import Figure
-from charts.text import interval, quantity, unit_tail
 from reports.home import ask_progress
 
 LONGEST_BAR = 24
@@ -134,6 +132,9 @@ def print_answer(found: Mapping[str, Any]) -> None:
 
 def headline_lines(headline: Sequence[Mapping[str, Any]]) -> list[str]:
     """One line a headline figure, in the words and digits of the page: value with unit, then its range."""
+    from analysis.result import Figure  # every command would wait for the analyses
+    from charts.text import interval, quantity, unit_tail
+
     lines = []
     for raw in headline:
         one = Figure(**raw)

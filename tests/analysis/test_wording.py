@@ -9,7 +9,7 @@ from analysis.words import percent, plural
 from data.tables import tables
 from tests.analysis.conftest import Home, gpu_minutes
 
-ABOUT_RUNS = sorted(set(analysis.QUESTIONS) - {"platforms", "pricebook", "reconciliation"})
+ABOUT_RUNS = sorted(set(analysis.QUESTIONS) - {"backtest", "platforms", "pricebook", "reconciliation"})
 """Questions that a home without a bill answers from its runs."""
 
 

@@ -70,7 +70,7 @@ def kill_at(home, place):
                 die()
         import data.ingest, data.load, data.gpu.store
         if {place!r} == "before commit":
-            data.load._upload_row = die
+            data.load.add_upload = die
         if {place!r} == "after the part was moved":
             data.gpu.store._list_part = die
         if {place!r} == "after commit":

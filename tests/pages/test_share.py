@@ -124,7 +124,7 @@ def money(result):
 
 ASKED = {"own_cost": {"wacc_frac": 0.1}, "tenure": {"wacc_frac": 0.1}}
 """What a question cannot do without."""
-IN_PRICES_ONLY = {"platforms", "rollouts", "utilisation"}
+IN_PRICES_ONLY = {"backtest", "platforms", "rollouts", "utilisation"}
 """Questions whose tables hold no amount with so many digits: rents of a list, and counts."""
 
 
