@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 PORT ?= 8501
-WORKERS ?= 2
+WORKERS ?= 3
 export IPD_HOME ?= var
 # The machine code of the loops is kept beside them: made once here, not by every worker of the tests.
 COMPILE := $(BIN)/python -c 'from data.gpu import plain_kernels, plain_minutes'
