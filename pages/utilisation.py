@@ -17,24 +17,11 @@ from pages.parts.frame import is_nothing, show_head, stop_when_empty
 from pages.parts.notices import show_warnings
 from pages.parts.state import current
 from pages.parts.tables import show_table
-from pages.parts.waste_settings import LABELS, settings
+from pages.parts.waste_settings import LABELS, SPELL, settings
 from pages.parts.words import md_escape
 
 EVERY = "*"
 SHARES = ("value", "low", "high", "v_min", "v_max")
-SPELL = (
-    "run",
-    "job",
-    "attempt",
-    "pool",
-    "start",
-    "length_min",
-    "gpus",
-    "hosts",
-    "gpu_hours",
-    "usd",
-    "evidence",
-)
 SPELL_LABELS = {
     "length_min": "Length (min)",
     "gpus": "GPUs",

@@ -5,6 +5,7 @@ import streamlit as st
 from analysis.result import Result
 from pages.parts.answer import flowing
 from pages.parts.tables import show_table
+from pages.parts.waste_settings import SPELL
 from pages.parts.words import md_escape
 
 PARTS = ("not_allocated", "idle", "stalled", "unknown", "bubble", "lost", "productive")
@@ -27,19 +28,6 @@ LABELS = {
 }
 COLUMNS = ("who", "usd", *(f"{part}_usd" for part in PARTS), "gpu_hours", "coverage_frac")
 CENTS = tuple(name for name in COLUMNS if name.endswith("usd"))
-SPELL = (
-    "run",
-    "job",
-    "attempt",
-    "pool",
-    "start",
-    "length_min",
-    "gpus",
-    "hosts",
-    "gpu_hours",
-    "usd",
-    "evidence",
-)
 
 
 def show(waste: Result) -> None:

@@ -4,6 +4,20 @@ import streamlit as st
 
 from analysis.waste import MEANINGS, WasteParams
 
+SPELL = (
+    "run",
+    "job",
+    "attempt",
+    "pool",
+    "start",
+    "length_min",
+    "gpus",
+    "hosts",
+    "gpu_hours",
+    "usd",
+    "evidence",
+)
+"""Columns of a stall or an idle spell, on every page that lists them."""
 LABELS = {
     "idle_sm_frac": "Idle below this SM activity (%)",
     "idle_min": "Idle for at least (min)",
