@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from data.errors import UserError
@@ -106,11 +107,18 @@ def _imported(found: Mapping[str, Any]) -> list[str]:
     ]
     lines += [f"  ! {words}" for _, _, words in (*found["findings"], *found["dropped_spot"])]
     lines += [f"  set aside {n}: {words}" for _, n, words in found["set_aside"]]
-    lines += [f"  unknown GPU name: {gpu} ({n} rows)" for gpu, n in found["unknown"].items()]
+    lines += [f"  {_nameless(found, gpu, rows)}" for gpu, rows in found["unknown"].items()]
     rows = found["prices"][:SHOWN]
     lines += [f"  {row['price_id']}  {row['value']:g} {row['unit']}  {row['region']}" for row in rows]
     left = len(found["prices"]) - len(rows)
     return [*lines, f"  and {left} more"] if left else lines
+
+
+def _nameless(found: Mapping[str, Any], gpu: str, rows: int) -> str:
+    """What a GPU name lacks to be a platform, and the options that say it."""
+    offered = [f"--gpu {quote(f'{gpu}={platform}')}" for platform in found["offered"].get(gpu, ())]
+    choose = f" If you know it, add {' or '.join(offered)}." if offered else ""
+    return f"GPU name without a platform: {gpu} ({rows} rows). {found['reasons'].get(gpu, '')}{choose}"
 
 
 def list_command(store: "Store", arguments: Mapping[str, Any], _: "Progress") -> dict[str, Any]:
@@ -161,4 +169,6 @@ def import_command(store: "Store", arguments: Mapping[str, Any], _: "Progress") 
         "dropped_spot": by_trap(plan.dropped_spot),
         "findings": list(plan.findings),
         "unknown": dict(plan.unknown),
+        "reasons": dict(plan.reasons),
+        "offered": {gpu: list(ids) for gpu, ids in plan.offered.items()},
     }

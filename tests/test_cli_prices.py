@@ -40,7 +40,7 @@ def test_import_and_list(home: str, file: str, capsys) -> None:
     lines = capsys.readouterr().out
     assert code == 0
     assert "4 rows = 2 priced + 1 set aside + 1 ignored; they would become 1 prices" in lines
-    assert "unknown GPU name: L40S (1 rows)" in lines
+    assert "GPU name without a platform: L40S (1 rows). The catalogue has no platform" in lines
     code, found = asked(capsys, *told, "--home", home)
     assert (code, found["decision"], [p["value"] for p in found["prices"]]) == (0, 1, [5.0])
     code, again = asked(capsys, *told, "--home", home)
@@ -50,6 +50,19 @@ def test_import_and_list(home: str, file: str, capsys) -> None:
     assert code == 0 and [(p["price_value"], p["state"], p["price_source"]) for p in mine] == [
         (5.0, "in force", "page")
     ]
+
+
+def test_a_name_without_its_form_factor_offers_both(home: str, tmp_path: Path, capsys) -> None:
+    path = tmp_path / "vms.csv"
+    path.write_text(f"{LIST.splitlines()[0]}\nx8,H200,8,16.0,,north\n", encoding="utf-8")
+    told = ["prices", "import", str(path), "--source", "page", "--date", "2026-05-01", "--home", home]
+    assert cli.main([*told, "--dry-run"]) == 0
+    (line,) = [one for one in capsys.readouterr().out.splitlines() if "H200 (1 rows)" in one]
+    assert "form factor of H200 (SXM or NVL)" in line and "unknown" not in line
+    for platform in ("h200-sxm", "h200-nvl"):
+        assert f"--gpu H200={platform}" in line
+        code, found = asked(capsys, *told, "--dry-run", "--gpu", f"H200={platform}")
+        assert [p["platform_id"] for p in found["prices"]] == [platform]
 
 
 @pytest.mark.parametrize("left_out", ["--source", "--date"])

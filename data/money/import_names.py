@@ -9,9 +9,12 @@ from data.money.import_rows import Offer
 
 if TYPE_CHECKING:
     from data.catalogue import Catalogue
+    from data.catalogue_types import Platform
 
-VARIANTS = ("a100", "h100", "h200", "h800")
-"""Models that are rented in several form factors under one name."""
+VARIANTS = {
+    "a100": ("SXM", "PCIe"), "h100": ("SXM", "PCIe", "NVL"), "h200": ("SXM", "NVL"), "h800": ("SXM", "PCIe"),
+}  # fmt: skip
+"""Models that are rented in several form factors under one name, and which."""
 _VENDOR = re.compile(r"\b(?:nvidia|amd|instinct|tesla|google|aws)\b", re.IGNORECASE)
 _SXM_MACHINES = re.compile(
     r"^p4de\.|^p5(?:e|en)?\.(?!4xlarge)|^(?:standard_)?nd96\w*[ah][12]00_v[45]|^a3-(?:high|mega|ultra|edge)gpu-"
@@ -35,14 +38,11 @@ def platform_of(offer: Offer, book: "Catalogue", names: Mapping[str, str]) -> Na
     """The platform of an offer; `names` are a person's own answers, GPU name -> platform id."""
     model, form = model_of(offer.gpu), form_of(offer)
     if offer.gpu in names:
-        platform = names[offer.gpu]
-        if form == "pcie" and model in VARIANTS:
-            return Named(None, "no_such_form", f"The row says {offer.gpu} PCIe, you said {platform}.")
-        return Named(platform)
+        return _as_said(offer, names[offer.gpu], book)
     exact = book.platform_of_gpu(offer.gpu)
     if exact is not None and form in (None, "sxm"):
         return Named(exact.platform_id)
-    same = [p for p in book.platforms() if p.kind != "cpu" and model == _first(p.name)]
+    same = of_model(offer.gpu, book)
     found = [p.platform_id for p in same]
     if not same:
         return Named(None, "unknown_gpu", f"The catalogue has no platform that is called {offer.gpu}.")
@@ -62,12 +62,30 @@ def platform_of(offer: Offer, book: "Catalogue", names: Mapping[str, str]) -> Na
     return Named(wanted[0]) if len(wanted) == 1 else _unsure(offer)
 
 
+def _as_said(offer: Offer, platform: str, book: "Catalogue") -> Named:
+    """A person's answer for a name, unless the row itself names another form factor."""
+    form = form_of(offer)
+    if form is None or model_of(offer.gpu) not in VARIANTS or platform.endswith(f"-{form}"):
+        return Named(platform)
+    own = [p.platform_id for p in of_model(offer.gpu, book) if p.platform_id.endswith(f"-{form}")]
+    if len(own) == 1:
+        return Named(own[0])
+    return Named(None, "no_such_form", f"The row says {offer.gpu} {form.upper()}, you said {platform}.")
+
+
 def _unsure(offer: Offer) -> Named:
     form = form_of(offer)
     if form is not None:
         return Named(None, "no_such_form", f"The catalogue has no {offer.gpu} as {form.upper()}.")
-    words = f"{offer.gpu} is rented as SXM, PCIe and NVL, and the row does not say which."
-    return Named(None, "form_factor", words)
+    forms = VARIANTS.get(model_of(offer.gpu), ())
+    sold = f" ({' or '.join(forms)})" if forms else ""
+    return Named(None, "form_factor", f"What is missing is the form factor of {offer.gpu}{sold}.")
+
+
+def of_model(gpu: str, book: "Catalogue") -> list["Platform"]:
+    """Platforms whose name begins with the model inside a GPU name, whatever their form factor."""
+    model = model_of(gpu)
+    return [p for p in book.platforms() if p.kind != "cpu" and model and model == _first(p.name)]
 
 
 def model_of(gpu: str) -> str:

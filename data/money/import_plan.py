@@ -11,7 +11,7 @@ from data.errors import UserError
 from data.money import import_checks as checks
 from data.money.currency import currency_code
 from data.money.import_checks import SetAside, aside
-from data.money.import_names import platform_of
+from data.money.import_names import of_model, platform_of
 from data.money.import_rows import SLURM, Offer, PriceList, read_list
 from data.money.price_entry import slug
 
@@ -39,7 +39,8 @@ class ImportPlan:
     """`rows` = `priced` + set aside + ignored. `prices` are rows of a price decision, one an offer.
 
     `dropped_spot`: spot prices that are none, of rows whose list price counts. `findings`: (code, rows,
-    sentence). `unknown`: GPU names that a person may map, with their rows.
+    sentence). `unknown`: GPU names that a person may map, with their rows; `reasons`: what each of them lacks;
+    `offered`: ids of the platforms of its model, of which a form factor would pick one.
     """
 
     file: str
@@ -53,6 +54,8 @@ class ImportPlan:
     dropped_spot: tuple[SetAside, ...]
     findings: tuple[tuple[str, int, str], ...]
     unknown: Mapping[str, int]
+    reasons: Mapping[str, str]
+    offered: Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,9 @@ def plan_import(data: bytes, name: str, book: "Catalogue", choices: ImportChoice
     ignored = Counter(NO_GPU for o in found.offers if _ignored(o, found))
     if len(priced) + len(rejected) + sum(ignored.values()) != found.rows:
         raise RuntimeError(f"{name}: {found.rows} rows do not reconcile")
-    unknown = Counter(r.gpu for r in rejected.values() if r.code in _NO_PLATFORM)
+    nameless = [row for row in rejected.values() if row.code in _NO_PLATFORM]
+    unknown = Counter(row.gpu for row in nameless)
+    told = sorted(nameless, key=lambda row: (row.code != "form_factor", row.line))
     return ImportPlan(
         file=name,
         format=found.format,
@@ -97,6 +102,8 @@ def plan_import(data: bytes, name: str, book: "Catalogue", choices: ImportChoice
         dropped_spot=tuple(dropped),
         findings=tuple(checks.said(odd)),
         unknown=dict(unknown.most_common()),
+        reasons={row.gpu: row.why for row in reversed(told)},
+        offered={gpu: tuple(p.platform_id for p in of_model(gpu, book)) for gpu in unknown},
     )
 
 

@@ -68,17 +68,23 @@ def _names(plan: ImportPlan, book: Catalogue) -> dict[str, str]:
         st.caption("Nothing is guessed. Name the platform where you know it; the rest stays set aside.")
         out = {}
         for gpu, rows in list(plan.unknown.items())[:MOST_NAMES]:
+            likely = [p for p in plan.offered[gpu] if p in platforms]
             picked = st.selectbox(
                 f"{gpu} ({rows} rows)",
-                list(platforms),
+                [*likely, *(p for p in platforms if p not in likely)],
                 index=None,
                 format_func=platforms.__getitem__,
-                placeholder="not in the catalogue",
+                placeholder=_offer([platforms[p] for p in likely]),
                 key=f"price_import_name_{gpu}",
             )
+            st.caption(md_escape(plan.reasons[gpu]))
             if picked:
                 out[gpu] = picked
     return out
+
+
+def _offer(names: list[str]) -> str:
+    return f"{' or '.join(names)}?" if names else "not in the catalogue"
 
 
 def _preview(plan: ImportPlan, book: Catalogue) -> None:

@@ -200,6 +200,20 @@ def test_a_person_does_not_make_a_pcie_card_an_sxm_one() -> None:
     assert codes(found) == ["no_such_form"]
 
 
+def test_a_missing_form_factor_is_named_with_the_platforms_that_it_would_pick() -> None:
+    found = plan(vm("H200", 8, 24.0, InstanceType="x8"), vm("L40S", 1, 1.0))
+    assert found.unknown == {"H200": 1, "L40S": 1}
+    assert found.offered == {"H200": ("h200-sxm", "h200-nvl"), "L40S": ()}
+    assert found.reasons["H200"] == "What is missing is the form factor of H200 (SXM or NVL)."
+    assert "PCIe" in plan(vm("H100", 8, 24.0, InstanceType="x8")).reasons["H100"]
+
+
+def test_what_the_row_itself_says_of_the_form_wins_over_a_persons_name() -> None:
+    rows = (vm("H200", 8, 24.0, InstanceType="x8"), vm("H200", 8, 16.0, InstanceType="h200_nvl_8"))
+    found = plan(*rows, names={"H200": "h200-sxm"})
+    assert sorted(prices(found)) == [("h200-nvl", "on_demand", 2.0), ("h200-sxm", "on_demand", 3.0)]
+
+
 def test_seventeen_regions_with_one_price_are_one_offer() -> None:
     found = plan(
         *(vm("GH200", 1, 2.29, Region=f"r{i}") for i in range(17)), vm("GH200", 1, 2.49, Region="far")
