@@ -2,32 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from pydantic import ValidationError
 
-from analysis import (
-    backtest,
-    bottleneck,
-    campaigns,
-    energy,
-    gain,
-    generations,
-    learning,
-    ledger,
-    month,
-    own_cost,
-    platforms,
-    pricebook,
-    reconciliation,
-    reprice,
-    rollouts,
-    services,
-    tenure,
-    unit_economics,
-    utilisation,
-    waste,
-)
 from analysis.params import CommonParams, Params
 from analysis.result import Result
 from data.errors import UserError
@@ -37,51 +17,56 @@ from data.view import View
 
 @dataclass(frozen=True)
 class Question:
-    """A question: its parameters, the function that answers it, its title, and the charts' main table."""
+    """A question: the module of `analysis` that answers it, the class of its parameters there, its title.
 
-    params: type[Params]
-    compute: Callable[[View, Any], Result]
+    The module is imported when the question is first asked: a command or a page pays for its own alone.
+    """
+
+    module: str
+    params_class: str
     title: str
 
+    @property
+    def params(self) -> type[Params]:
+        """The class of its parameters; TypeError when the module holds another thing under that name."""
+        found: object = getattr(self._imported(), self.params_class)
+        if not (isinstance(found, type) and issubclass(found, Params)):
+            raise TypeError(f"analysis.{self.module}.{self.params_class} is no class of parameters")
+        return found
 
-QUESTIONS: dict[str, Question] = {
-    "ledger": Question(ledger.LedgerParams, ledger.compute, "What did each run cost and buy?"),
-    "gain": Question(gain.GainParams, gain.compute, "Did the money buy anything?"),
-    "bottleneck": Question(bottleneck.BottleneckParams, bottleneck.compute, "Where do time and money go?"),
-    "rollouts": Question(
-        rollouts.RolloutsParams, rollouts.compute, "Rollouts: how many, how fast, how long?"
-    ),
-    "unit_economics": Question(
-        unit_economics.UnitEconomicsParams, unit_economics.compute, "What does one rollout cost?"
-    ),
-    "utilisation": Question(
-        utilisation.UtilisationParams, utilisation.compute, "How busy were the GPUs, by which measure?"
-    ),
-    "waste": Question(waste.WasteParams, waste.compute, "What was paid for GPUs, and what became of it?"),
-    "pricebook": Question(pricebook.PriceBookParams, pricebook.compute, "Which prices does the book hold?"),
-    "reprice": Question(
-        reprice.RepriceParams, reprice.compute, "What would the same runs cost at other prices?"
-    ),
-    "platforms": Question(platforms.PlatformsParams, platforms.compute, "Platforms side by side"),
-    "generations": Question(
-        generations.GenerationsParams, generations.compute, "Platform generations: published runs and yours"
-    ),
-    "backtest": Question(backtest.BacktestParams, backtest.compute, "How wrong have the projections been?"),
-    "campaigns": Question(
-        campaigns.CampaignsParams, campaigns.compute, "What did campaigns cost, and what bought nothing?"
-    ),
-    "energy": Question(energy.EnergyParams, energy.compute, "How much energy, and from which evidence?"),
-    "own_cost": Question(own_cost.OwnParams, own_cost.compute, "What does an owned GPU-hour cost?"),
-    "services": Question(
-        services.ServicesParams, services.compute, "Your runs beside hosted training services"
-    ),
-    "tenure": Question(tenure.TenureParams, tenure.compute, "Rent, reserve or own?"),
-    "month": Question(month.MonthParams, month.compute, "What was billed, explained and productive?"),
-    "reconciliation": Question(
-        reconciliation.ReconciliationParams, reconciliation.compute, "What explains the invoice?"
-    ),
-    "learning": Question(learning.LearningParams, learning.compute, "Score against what was spent"),
-}
+    @property
+    def compute(self) -> Callable[[View, Any], Result]:
+        """The function of a view and parameters that answers it."""
+        answer: Callable[[View, Any], Result] = self._imported().compute
+        return answer
+
+    def _imported(self) -> ModuleType:
+        return import_module(f"analysis.{self.module}")
+
+
+_ALL = (
+    Question("ledger", "LedgerParams", "What did each run cost and buy?"),
+    Question("gain", "GainParams", "Did the money buy anything?"),
+    Question("bottleneck", "BottleneckParams", "Where do time and money go?"),
+    Question("rollouts", "RolloutsParams", "Rollouts: how many, how fast, how long?"),
+    Question("unit_economics", "UnitEconomicsParams", "What does one rollout cost?"),
+    Question("utilisation", "UtilisationParams", "How busy were the GPUs, by which measure?"),
+    Question("waste", "WasteParams", "What was paid for GPUs, and what became of it?"),
+    Question("pricebook", "PriceBookParams", "Which prices does the book hold?"),
+    Question("reprice", "RepriceParams", "What would the same runs cost at other prices?"),
+    Question("platforms", "PlatformsParams", "Platforms side by side"),
+    Question("generations", "GenerationsParams", "Platform generations: published runs and yours"),
+    Question("backtest", "BacktestParams", "How wrong have the projections been?"),
+    Question("campaigns", "CampaignsParams", "What did campaigns cost, and what bought nothing?"),
+    Question("energy", "EnergyParams", "How much energy, and from which evidence?"),
+    Question("own_cost", "OwnParams", "What does an owned GPU-hour cost?"),
+    Question("services", "ServicesParams", "Your runs beside hosted training services"),
+    Question("tenure", "TenureParams", "Rent, reserve or own?"),
+    Question("month", "MonthParams", "What was billed, explained and productive?"),
+    Question("reconciliation", "ReconciliationParams", "What explains the invoice?"),
+    Question("learning", "LearningParams", "Score against what was spent"),
+)
+QUESTIONS: dict[str, Question] = {question.module: question for question in _ALL}
 
 
 def run(question: str, view: View, raw_params: Mapping[str, Any] | None = None) -> Result:
