@@ -1,0 +1,125 @@
+"""How projections look: phases of a step, measured solid, projected hatched, names above their bars."""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from analysis.words import digits3
+from charts import theme
+from charts.theme import Mode
+
+PHASES = {
+    "rollout_work": "Rollout: full batch",
+    "rollout_tail": "Rollout: tail",
+    "prefill": "Prefill",
+    "logprob": "Log-probs",
+    "train": "Train",
+    "weight_sync": "Weight sync",
+    "env": "Environment",
+    "other": "Other",
+    "unattributed": "Unattributed",
+}
+"""Phases of a projected step in the order of a step, with their names on screen."""
+ROW_PX, AROUND_PX, BAR_WIDTH, ABOVE = 54, 66, 0.3, 0.34
+WORDS_WIDE, MOST_LINES = 50, 2
+MEASURED = "measured"
+
+
+def phase_name(phase: str) -> str:
+    """Return the name of a projected phase; an unknown one is named like phases elsewhere."""
+    return PHASES.get(phase) or theme.phase_label(phase)
+
+
+def phase_colour(phase: str, mode: Mode) -> str:
+    """Return the colour of a phase: as on other pages, the parts of a rollout apart from each other."""
+    colours = theme.palette(mode)
+    own = {
+        "rollout_work": colours.phases["rollout"],
+        "rollout_tail": colours.scale[2 if mode == "dark" else 4],
+        "prefill": colours.phases["advantage"],
+    }
+    return own.get(phase) or theme.phase_colour(phase, mode)
+
+
+def phase_marker(phase: str, kind: str, mode: Mode) -> dict[str, Any]:
+    """Return the marker of one phase: time that nobody attributed is crossed, whoever counted it."""
+    colour = phase_colour(phase, mode)
+    if phase != "unattributed":
+        return theme.status_marker(colour, kind, mode)
+    surface = theme.palette(mode).surface
+    pattern = {"shape": "x", "fgcolor": colour, "bgcolor": surface, "size": 6, "solidity": 0.35}
+    return {"color": surface, "line": {"width": 1, "color": colour}, "pattern": pattern}
+
+
+def known(value: object) -> bool:
+    """Say whether a cell holds a number."""
+    return isinstance(value, int | float) and value == value and abs(value) != float("inf")
+
+
+def ends(low: object, high: object, words: Any = digits3) -> str:
+    """Return ' (35 – 49)', or '' where an end is not known."""
+    if not (known(low) and known(high)):
+        return ""
+    return f"X
+
+
+def rows_dressed(
+    fig: go.Figure,
+    names: Sequence[str],
+    heads: Sequence[str],
+    *,
+    title: str,
+    note: str,
+    alt: str,
+    table: str,
+    mode: Mode,
+    x: str,
+    unknown: Mapping[str, str] | None = None,
+) -> go.Figure:
+    """Give each of `names`, the categories of the vertical axis, a row with its head above the bar.
+
+    `heads` are written as they are (escaped by the caller). `unknown`: row -> why it has no bar, in words.
+    """
+    theme.apply(
+        fig, title=title, subtitle=note, alt=alt, table=table, mode=mode, x=x,
+        height=AROUND_PX + ROW_PX * len(names),
+    )  # fmt: skip
+    colours = theme.palette(mode)
+    for place, (name, head) in enumerate(zip(names, heads, strict=True)):
+        _text(fig, head, place - ABOVE, colours.text, 12)
+        why = (unknown or {}).get(name)
+        if why:
+            _text(fig, _folded(why), place + 0.1, colours.quiet, 11)
+    fig.update_yaxes(
+        type="category",
+        categoryorder="array",
+        categoryarray=list(names),
+        range=[len(names) - 0.6, -0.6],
+        showticklabels=False,
+        ticks="",
+        showgrid=False,
+        zeroline=False,
+        fixedrange=True,
+    )
+    return fig
+
+
+def _text(fig: go.Figure, text: str, y: float, colour: str, size: int) -> None:
+    fig.add_annotation(
+        x=0, xref="paper", xanchor="left", y=y, yanchor="middle", text=text, showarrow=False, align="left",
+        font={"size": size, "color": colour}, borderpad=0,
+    )  # fmt: skip
+
+
+def _folded(text: str) -> str:
+    lines = textwrap.wrap(text, WORDS_WIDE)
+    if len(lines) > MOST_LINES:
+        lines = [*lines[: MOST_LINES - 1], f"{lines[MOST_LINES - 1][: WORDS_WIDE - 1]}…"]
+    return "<br>".join(theme.escape(line) for line in lines)
+
+
+def small(text: str, mode: Mode) -> str:
+    """Return quiet text to stand beside a name; the text is escaped already."""
+    return f'<span style="font-size:11px;color:{theme.palette(mode).quiet}">{text}</span>'
