@@ -1,15 +1,15 @@
 """Paid, allocated, active, effective; and the way down from the whole bill to productive work."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 import pandas as pd
 
 from analysis.frames import Row, table
 from analysis.shares import Share
-from analysis.waste_parts import BARS, Bill, Sheet, split_of, who
+from analysis.waste_parts import BARS, Bill, Cut, Sheet, by_who, split_of, who
 from models.cents import cents, total
-from models.waste import PARTS, Split
+from models.waste import PARTS, Split, to_cents
 
 RUNGS = ("paid", "allocated", "active", "effective")
 ENDS = ("", "_low", "_high")
@@ -17,6 +17,7 @@ NUMBERS = [*(f"{n}{end}" for n in ("gpu_hours", "usd") for end in ENDS), "frac"]
 LADDER = ["rung", *NUMBERS, "basis", "missing"]
 IDENTITY = ["part", *(f"{n}{end}" for n in ("gpu_s", "usd") for end in ENDS), "frac"]
 WATERFALL = ["bar", "kind", "usd", "usd_low", "usd_high", "top_usd", "frac", "runs", "detail"]
+ON_RUNGS = ["rung", "who", "run", "usd"]
 MOST_NAMES = 20
 
 
@@ -48,8 +49,7 @@ def ladder(bill: Bill, sheet: Sheet, has_scheduler: bool, basis: str) -> pd.Data
     of every rung below paid, as far as it may belong there.
     """
     usd = parts_usd(sheet)
-    loose = [c for c in bill.cuts if c.slot is None and not c.usd["not_allocated"]]
-    loose = [c for c in loose if not has_scheduler or c.share.how == "none"]
+    loose = _loose(bill, has_scheduler)
     unowned = cents(total([c.share.usd for c in loose]))
     hours = split_of(bill.cuts).times(1 / 3600)
     unowned_h = split_of(loose).unknown / 3600
@@ -82,6 +82,37 @@ def ladder(bill: Bill, sheet: Sheet, has_scheduler: bool, basis: str) -> pd.Data
     whole = float(bill.gpu)
     rows = [row | {"frac": row["usd"] / whole if whole > 0 else None} for row in out]
     return table(rows, LADDER, NUMBERS)
+
+
+def _loose(bill: Bill, has_scheduler: bool) -> list[Cut]:
+    """Charges of which nobody knows whether they were held: on no rung below paid but in its high bound."""
+    found = [c for c in bill.cuts if c.slot is None and not c.usd["not_allocated"]]
+    return [c for c in found if not has_scheduler or c.share.how == "none"]
+
+
+def on_rungs(bill: Bill, sheet: Sheet, has_scheduler: bool) -> pd.DataFrame:
+    """Who is on each rung (ON_RUNGS), most dollars first; rows of a rung add up to its value to the cent."""
+    groups = by_who(_loose(bill, has_scheduler))
+    exact = {name: total([c.share.usd for c in cuts]) for name, cuts in groups.items()}
+    unowned = to_cents(list(exact.values()), cents(total(list(exact.values())))) if exact else []
+    loose = dict(zip(exact, unowned, strict=True))
+    runs = {who(c.share): c.share.run for c in bill.cuts}
+    rows: list[Row] = []
+    for rung in RUNGS:
+        usd = {name: _on_rung(rung, sheet.row(name), loose.get(name, Decimal(0))) for name in sheet.names}
+        named = sorted((name for name in usd if usd[name]), key=lambda name: (-usd[name], name))
+        rows += [{"rung": rung, "who": n, "run": runs[n], "usd": float(usd[n])} for n in named]
+    return table(rows, ON_RUNGS, ["usd"])
+
+
+def _on_rung(rung: str, usd: Mapping[str, Decimal], loose: Decimal) -> Decimal:
+    """Dollars of one run, job or nobody on a rung; `loose` of them may not have been held."""
+    working = usd["bubble"] + usd["lost"] + usd["productive"]
+    below = {"effective": working, "active": working + usd["stalled"]}
+    if rung in below:
+        return below[rung]
+    whole = total(list(usd.values()))
+    return whole if rung == "paid" else whole - usd["not_allocated"] - loose
 
 
 def _rung(rung: str, hours: Sequence[float], usd: Sequence[float], basis: str) -> Row:

@@ -9,6 +9,8 @@ from analysis import waste
 from analysis.billlines import Sums
 from analysis.common import figure, nothing, result
 from analysis.frames import records
+from analysis.idle_bridge import COLUMNS as IDLE
+from analysis.idle_bridge import idle_bridge
 from analysis.reconciliation import EXACT, open_words, percent_words, sums_of, usd
 from analysis.result import Figure, Result
 from analysis.shares import Shares, load_shares
@@ -17,7 +19,7 @@ from analysis.waste_words import period_words
 from analysis.words import percent
 from data.queries.months import months
 from data.view import View
-from models.cents import cents
+from models.cents import cents, exact
 
 MATCHED, UNUSED, NOT_HELD, OPEN = "matched", "unused", "not_held", "open"
 PARTS = ["part", "label", "usd", "frac"]
@@ -36,15 +38,19 @@ class MonthParams(WasteParams):
 
 
 def compute(view: View, params: MonthParams) -> Result:
-    """Table `parts` (part, label, usd, frac): they add up to the effective cost to the cent."""
+    """Tables: `parts` (part, label, usd, frac), which add up to the effective cost to the cent; `idle` (part,
+    label, usd), from what the bill calls paid and idle to what `waste` calls not allocated (without a bill
+    empty).
+    """
     found = load_shares(view, params)
     if not found.shares:
-        return nothing("month", view, params, {"parts": PARTS})
+        return nothing("month", view, params, {"parts": PARTS, "idle": IDLE})
     inside = waste.compute(view, WasteParams(**{**params.model_dump(), "run": ""}))
     sums = sums_of(view, params, found)
     return result(
         "month", view, params, _answer(found, sums, inside), headline=_figures(found, sums, inside),
-        tables={"parts": _table(found, sums)}, assumptions=found.assumptions,
+        tables={"parts": _table(found, sums), "idle": _idle(found, sums, inside)},
+        assumptions=found.assumptions,
         notices=[n for n in inside.warnings if n.code != "whole_minutes"],
         prices=pd.DataFrame({"price_id": list(found.price_ids)}, dtype=object),
     )  # fmt: skip
@@ -70,6 +76,13 @@ def _table(found: Shares, sums: Sums | None) -> pd.DataFrame:
         for name, value in parts.items()
     ]
     return pd.DataFrame(rows, columns=PARTS)
+
+
+def _idle(found: Shares, sums: Sums | None, inside: Result) -> pd.DataFrame:
+    rows = {row["bar"]: row["usd"] for row in records(inside.tables["waterfall"])}
+    if sums is None or "not_allocated" not in rows:
+        return pd.DataFrame(columns=IDLE)
+    return idle_bridge(found, sums.unused + sums.unheld, cents(exact(rows["not_allocated"])))
 
 
 def _productive(inside: Result) -> tuple[float, float, float] | None:

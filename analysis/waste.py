@@ -9,7 +9,7 @@ from analysis.checks import checked
 from analysis.common import nothing, result
 from analysis.frames import Row, records, table
 from analysis.kept import kept
-from analysis.ladder import IDENTITY, LADDER, WATERFALL, identity, ladder, waterfall
+from analysis.ladder import IDENTITY, LADDER, ON_RUNGS, WATERFALL, identity, ladder, on_rungs, waterfall
 from analysis.moneyparams import MoneyParams
 from analysis.result import Notice, Result
 from analysis.shares import load_shares
@@ -101,8 +101,8 @@ def limits_of(params: WasteParams) -> Thresholds:
 @kept
 def compute(view: View, params: WasteParams) -> Result:
     """Tables: `identity` (five parts that add up to the GPU charges to the cent), `ladder`, `waterfall`,
-    `behind` (who is behind each bar), `runs`, `stalls`, `idle`, `machines`, `phases`, `track` (phases of the
-    one run over time), `thresholds`.
+    `behind` (who is behind each bar), `on_rungs` (who is on each rung), `runs`, `stalls`, `idle`, `machines`,
+    `phases`, `track` (phases of the one run over time), `thresholds`.
     """
     found = load_shares(view, params)
     listed = of_run(found, params.run)
@@ -150,6 +150,7 @@ def _tables(
         "machines": machines([*spells["stalled"], *spells["idle"]]).head(MOST_EVENTS),
         "phases": _phases(view, spend, sheet, [str(r["run"]) for r in records(spend.runs)]),
         "behind": _behind(bill, sheet),
+        "on_rungs": on_rungs(bill, sheet, told.found.has_scheduler),
         "track": queries.track(view, params.run, TRACK_BINS) if params.run else table([], TRACK),
         "thresholds": _thresholds(params),
     }
@@ -165,6 +166,7 @@ EMPTY = {
     "machines": MACHINES,
     "phases": PHASES,
     "behind": BEHIND,
+    "on_rungs": ON_RUNGS,
     "track": TRACK,
     "thresholds": THRESHOLDS,
 }

@@ -167,6 +167,14 @@ def _base(run: str | None, job: str | None) -> str:
     return f"run:{run}" if run else f"job:{job}"
 
 
+def is_unheld(share: Share, has_scheduler: bool) -> bool:
+    """Whether it is GPU time that nobody held, whoever bears it: not allocated. Without a scheduler file in
+    the period only unused commitments are known to be that.
+    """
+    idle = share.kind == "gpu" and share.how == "none" and share.known_idle
+    return share.kind == "unused" or (idle and has_scheduler)
+
+
 def _cut(
     share: Share,
     slots: Slots,
@@ -175,7 +183,7 @@ def _cut(
     evidence: Evidence,
     inside: Inside,
 ) -> Cut:
-    if share.kind == "unused" or (share.how == "none" and has_scheduler and share.known_idle):
+    if is_unheld(share, has_scheduler):
         return _whole(share, "not_allocated", Split(not_allocated=1.0))
     slot = slots.of_share(share) if _owned(share) else None
     if slot is None or slot not in splits:
