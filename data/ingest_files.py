@@ -8,9 +8,9 @@ from uuid import uuid4
 
 from data import readers
 from data.arrival.gather import Failed, Unit, spooled, units, walk
-from data.arrival.names import archive_run, says_nothing
+from data.arrival.names import archive_run, natural, says_nothing
 from data.arrival.spool import CHUNK_BYTES, ByteStream
-from data.arrival.unpack import EMPTY, PassedOver, is_archive, natural, unpack
+from data.arrival.unpack import EMPTY, PassedOver, is_archive, unpack
 from data.errors import UnreadableFileError, UserError
 from data.ingest import check_choices, check_space, ingest_file, ingest_source
 from data.join import joins_a_run

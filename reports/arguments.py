@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from data.arrival.unpack import natural
+from data.arrival.names import natural
 from data.errors import UserError
-from data.mapping.language import FORMAT, make_plan
 
 
 def found_files(given: Sequence[str]) -> tuple[list[Path], list[dict[str, Any]]]:
@@ -66,6 +65,8 @@ def mapping_choices(path: str) -> dict[str, Any]:
 
     The columns alone will do. Raises ArgumentTypeError for a file that holds no mapping.
     """
+    from data.mapping.language import FORMAT, make_plan  # it needs the readers, which other commands do not
+
     try:
         found = json.loads(Path(path).expanduser().read_text(encoding="utf-8"))
         columns = found.get("columns", found)

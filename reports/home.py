@@ -7,11 +7,12 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
-
-import requests
+from typing import TYPE_CHECKING, Any
 
 from data.errors import UserError
+
+if TYPE_CHECKING:
+    import requests
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTE = "server.json"
@@ -79,6 +80,8 @@ def ask_server(home: Path, command: str, arguments: Mapping[str, Any], job: str)
     note = read_note(home)
     if note is None or not _is_running(note.pid):
         raise NoServerError
+    import requests  # a third of a second of every command, and most homes have no server
+
     body = {"command": command, "arguments": dict(arguments), "job": job}
     try:
         with _session(note) as session:
@@ -101,6 +104,8 @@ def ask_progress(home: Path, job: str) -> dict[str, Any] | None:
     note = read_note(home)
     if note is None:
         return None
+    import requests
+
     try:
         with _session(note) as session:
             reply = session.get(
@@ -116,11 +121,15 @@ def ask_cancel(home: Path, job: str) -> None:
     note = read_note(home)
     if note is None:
         return
+    import requests
+
     with contextlib.suppress(requests.RequestException), _session(note) as session:
         session.post(f"{note.url}/api/telemetry/cancel", params={"job": job}, timeout=CONNECT_SECONDS)
 
 
-def _session(note: ServerNote) -> requests.Session:
+def _session(note: ServerNote) -> "requests.Session":
+    import requests
+
     session = requests.Session()
     session.trust_env = False
     session.verify = not note.url.startswith(("https://127.", "https://localhost", "https://[::1]"))

@@ -9,6 +9,7 @@ from pathlib import Path
 from data import readers
 from data.arrival.bundle import Members, listing, open_bundle, pack
 from data.arrival.kinds import HEAD_BYTES
+from data.arrival.names import natural
 from data.arrival.spool import spool
 from data.arrival.unpack import (
     HIDDEN,
@@ -18,7 +19,6 @@ from data.arrival.unpack import (
     hidden,
     is_archive,
     limits,
-    natural,
     printable,
     unpack,
     useless,

@@ -1,5 +1,6 @@
 """What a run is called when its files do not say: after the file, or after the folder of a generic file."""
 
+import re
 from pathlib import PurePosixPath
 
 GENERIC = frozenset(
@@ -14,6 +15,12 @@ GENERIC = frozenset(
 )  # fmt: skip
 """Stems that any run may use: they say nothing about which run it is."""
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+_NUMBERED = re.compile(r"(\D*)(\d*)")
+
+
+def natural(name: str) -> list[tuple[str, int]]:
+    """A key that sorts `run_2` before `run_10`."""
+    return [(text, int(digits or 0)) for text, digits in _NUMBERED.findall(name)]
 
 
 def stem_of(name: str) -> str:

@@ -18,6 +18,7 @@ from typing import IO, Any, cast
 
 from data.arrival.careful_tar import CarefulTarInfo
 from data.arrival.kinds import HEAD_BYTES, archive_kind, binary_kind, is_tar
+from data.arrival.names import natural
 from data.arrival.zip_directory import directory_bytes
 from data.errors import UnreadableFileError
 from data.readers.base import Progress, no_progress
@@ -26,7 +27,6 @@ CHUNK_BYTES = 1 << 20
 DEFAULT_UNPACKED_MB = 8_590
 """8 GiB."""
 _SUFFIX = re.compile(r"\.(?:zip|tar|tgz|tbz2?|txz|(?:tar\.)?(?:gz|bz2|xz))$", re.IGNORECASE)
-_NUMBERED = re.compile(r"(\D*)(\d*)")
 _DRIVE = re.compile(r"[A-Za-z]:")
 _DIRECTORY_ENTRY_BYTES = 600
 _BROKEN = (
@@ -250,11 +250,6 @@ def useless(head: bytes, name: str) -> str | None:
     if kind is not None:
         return None if _SUFFIX.search(name) else f"a {kind} archive without the ending of one"
     return binary_kind(head)
-
-
-def natural(name: str) -> list[tuple[str, int]]:
-    """A key that sorts `run_2` before `run_10`."""
-    return [(text, int(digits or 0)) for text, digits in _NUMBERED.findall(name)]
 
 
 def hidden(parts: list[str]) -> bool:

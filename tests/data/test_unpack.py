@@ -17,7 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from data.arrival import unpack as module
-from data.arrival.unpack import Limits, Unpacked, is_archive, natural, unpack
+from data.arrival.names import natural
+from data.arrival.unpack import Limits, Unpacked, is_archive, unpack
 from data.errors import UnreadableFileError
 from tests.examples import some
 
