@@ -62,7 +62,7 @@ def ends(low: object, high: object, words: Any = digits3) -> str:
     """Return ' (35 – 49)', or '' where an end is not known."""
     if not (known(low) and known(high)):
         return ""
-    return f"X
+    return f" ({words(low)} – {words(high)})"
 
 
 def rows_dressed(

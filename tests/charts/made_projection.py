@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import pandas as pd
 
 from analysis.result import Notice, Result
 from tests.charts import made
@@ -157,7 +156,3 @@ def empty() -> Result:
     full = projection()
     bare = {name: frame.iloc[:0] for name, frame in full.tables.items()}
     return replace(full, answer="No run can be projected: say which platform ran it.", tables=bare)
-
-
-def frame(result: Result, name: str) -> pd.DataFrame:
-    return result.tables[name]
