@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -38,11 +38,21 @@ class Chip:
 
 
 @dataclass(frozen=True)
+class Moved:
+    """What differs on `b` beside the chip: GPUs and batch of a replica, bytes of a weight and cached value."""
+
+    gpus: float
+    batch: float
+    bytes_per_weight: float
+    kv_bytes: float
+
+
+@dataclass(frozen=True)
 class DecodeCase:
     """A measured point and the chip it is carried to.
 
     `llm` None: no shape is known. `gpus` of a replica, `tpot_s` measured on `a`, `bytes_per_weight`; the
-    cache is kept at `kv_bytes` a value.
+    cache is kept at `kv_bytes` a value. `moved` None: the same replica and batch on `b`.
     """
 
     llm: Llm | None
@@ -56,6 +66,7 @@ class DecodeCase:
     bytes_per_weight: float
     kv_bytes: float
     gpus_known: bool = True
+    moved: Moved | None = None
 
 
 def decode_terms(case: DecodeCase, chip: Chip) -> tuple[float, float]:
@@ -92,8 +103,9 @@ def decode_log_ratios(case: DecodeCase) -> Floats:
         return blind
     eta, eta_f, power, most = np.array(DECODE_GRID).T
     parts = []
-    for chip in (case.a, case.b):
-        memory, compute = decode_terms(case, chip)
+    on_b = case if case.moved is None else replace(case, **vars(case.moved))
+    for chip, at in ((case.a, case), (case.b, on_b)):
+        memory, compute = decode_terms(at, chip)
         parts.append(memory / eta + compute / eta_f * (chip.flops / REFERENCE_FLOPS) ** (1 - power))
     fits = np.minimum(1.0, most * case.tpot_s / parts[0])
     ratios: Floats = np.log((fits * parts[1] + case.tpot_s - fits * parts[0]) / case.tpot_s)
