@@ -179,8 +179,28 @@ def _held_open(
 
 
 def best_delimiter(line: str) -> str:
-    """The delimiter that cuts a header line into most cells; comma when nothing does."""
-    return max(DELIMITERS, key=lambda d: (len(split_line(line, d)), d == ","))
+    """The delimiter that cuts a header line into most cells, but no quoted cell in two; else the comma.
+
+    A legend of Prometheus holds commas: `Time;"up{job=""a"",gpu=""0""}"` has two cells.
+    """
+    return max(DELIMITERS, key=lambda d: (_cuts_no_quote(line, d), len(split_line(line, d)), d == ","))
+
+
+def _cuts_no_quote(line: str, delimiter: str) -> bool:
+    """Whether the line has more than one cell and all quotes open and close at the ends of cells."""
+    if '"' not in line:
+        return True
+    at, cells = 0, 0
+    while at <= len(line):
+        start = _skip_spaces(line, at)
+        stop = line.find(delimiter, at)
+        stop = stop if stop >= 0 else len(line)
+        if line.startswith('"', start):
+            _, stop = _quoted(line, start + 1, delimiter)
+        elif '"' in line[at:stop]:
+            return False
+        at, cells = stop + 1, cells + 1
+    return cells > 1
 
 
 def open_lines(source: Source) -> Generator[str, None, None]:

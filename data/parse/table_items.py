@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from data.errors import UnreadableFileError
 from data.eval_batch import as_text, read_json
 from data.parse.csvio import TEXT_LIMIT, CsvRows, no_rows, read_layout
+from data.parse.decimals import PlainCells
 from data.parse.values import is_missing
 from data.readers.base import Progress, SetAside, Source
 from data.readers.verl_jsonl import JsonObjects
@@ -45,7 +46,7 @@ class Items:
         layout = read_layout(self.source)
         rows = CsvRows(self.source, layout, progress)
         missing = 0
-        for row in rows:
+        for row in PlainCells(self.source, layout).rows(rows):
             missing += sum(1 for cell in row.cells if is_missing(cell))
             self.records += 1
             named = zip(layout.header, row.cells, strict=False)

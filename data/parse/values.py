@@ -32,6 +32,8 @@ SENTINELS = frozenset(
 )
 """Integers by which NVML, DCGM and amd-smi say that there is no value."""
 SENTINEL_FLOOR = 9.2e18
+DOUBTFUL = "?"
+"""Decimal mark of a column in which `1,234` may be either; see `data.parse.decimals`."""
 LONGEST_WHOLE = 300
 """Digits; int() refuses texts of some thousand, and such numbers are far beyond the floor."""
 CACHED_LENGTH = 64
@@ -59,15 +61,21 @@ UNITS: dict[str, tuple[str, float]] = {
     "GPUs": ("", 1.0), "cores": ("", 1.0),
 }  # fmt: skip
 """Unit -> (base unit, factor). Bare words of counts keep the number as it is."""
-_FOLDED = {name.casefold(): rule for name, rule in UNITS.items() if name.casefold() not in ("mw", "mj")}
+_SCALES = frozenset(name for name, (base, factor) in UNITS.items() if not base and factor > 1)
+# In small letters these say something else: milli (500m of a core), minutes, mil (Spanish: a thousand).
+_CASE_COUNTS = frozenset({"mw", "mj", "mil", "m", "g", "t"})
+_FOLDED = {name.casefold(): rule for name, rule in UNITS.items() if name.casefold() not in _CASE_COUNTS}
 _PLAUSIBLE = {"ratio": 1.0, "W": 1e6, "MHz": 1e6, "degC": 1e4}
 """Above these, in base units, the SQL leaves the cell to `parse_number`."""
 _SMALL_SENTINELS = sorted(n for n in SENTINELS if n < 1 << 60)
 _NOT_NEGATIVE = frozenset({"B", "W", "MHz", "J"})
+_SCALED = frozenset({"B", "W", "J", "MHz"})
+"""Dimensions whose column may write `1.2 K`. Of times and temperatures, M and K are minutes and kelvin."""
 
 _SPACES = re.compile(r"[\s\u00a0\u2009\u202f\u200b]+")
 _WRAPPED = re.compile(r"^(?:[a-zA-Z_][\w.]*)\(\s*([^(),]+?)\s*(?:,[^()]*)?\)$")
 _NUMBER = re.compile(r"^([+\-−]?)((?:\d[\d.,' ]*|[.,]\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s.,+\-].*)?$")
+_AMBIGUOUS = re.compile(r"[1-9]\d{0,2},\d{3}")
 _PLAIN = re.compile(r"^\d+(?:\.\d*)?(?:[eE][+-]?\d+)?$|^\.\d+(?:[eE][+-]?\d+)?$")
 
 
@@ -110,7 +118,8 @@ def parse_number(
     """Parse one cell.
 
     `unit_hint` is the unit of the column, used when the cell names none; a cell of another dimension is bad.
-    `decimal` ("." or ",") is what `column_decimal` found; without it `1,024` is a thousand and `0,5` a half.
+    `decimal` ("." or ",") is what `column_decimal` found; without it `1,024` is a thousand and `0,5` a half,
+    and with DOUBTFUL `1,024` is bad.
     `binary_mb`: kB, MB and GB mean powers of 1024, as GPU utilities write them.
     """
     if is_missing(text):
@@ -135,7 +144,9 @@ def _to_float(digits: str, decimal: str | None) -> float | str:
     if _PLAIN.match(digits) and not (decimal == "," and "." in digits):
         return float(digits)
     mantissa, e, exponent = digits.replace("E", "e").partition("e")
-    mark = decimal or _decimal_mark(mantissa)
+    if decimal == DOUBTFUL and _AMBIGUOUS.fullmatch(mantissa):
+        return "nothing tells whether the comma is a decimal mark or groups thousands"
+    mark = _decimal_mark(mantissa) if decimal in (None, DOUBTFUL) else decimal
     whole, _, fraction = mantissa.rpartition(mark) if mark and mark in mantissa else (mantissa, "", "")
     groups = re.split(r"[.,' ]", whole)
     grouped = all(len(g) == 3 for g in groups[1:]) and 1 <= len(groups[0]) <= 3 if len(groups) > 1 else True
@@ -153,7 +164,7 @@ def _decimal_mark(mantissa: str) -> str | None:
     mark = "," if comma >= 0 else "." if dot >= 0 else None
     if mark is None or mantissa.count(mark) > 1:
         return None
-    if mark == "." or not re.fullmatch(r"[1-9]\d{0,2},\d{3}", mantissa):
+    if mark == "." or not _AMBIGUOUS.fullmatch(mantissa):
         return mark
     return None
 
@@ -165,7 +176,7 @@ def _in_base(number: float, unit: str, hint: str | None, binary_mb: bool) -> Val
     base, factor = rule
     if unit and hint:
         wanted = _rule(hint, binary_mb)
-        if wanted is not None and base == "" and wanted[0] not in ("", "ratio"):
+        if wanted is not None and unit in _SCALES and wanted[0] in _SCALED:
             base, factor = wanted[0], factor * wanted[1]
         elif wanted is not None and wanted[0] != base:
             return Value(None, "bad", base, f"unit '{unit}' where '{hint}' belongs")
@@ -186,6 +197,12 @@ def _rule(unit: str, binary_mb: bool) -> tuple[str, float] | None:
     if binary_mb and unit in ("kB", "KB", "MB", "GB", "TB"):
         unit = unit[0].upper() + "iB"
     return UNITS.get(unit) or _FOLDED.get(unit.casefold())
+
+
+def is_ambiguous(text: str) -> bool:
+    """Whether a cell is a number such as `1,234`: a thousand or one and a bit."""
+    match = _NUMBER.match(_SPACES.sub(" ", text).strip())
+    return match is not None and _AMBIGUOUS.fullmatch(match[2].strip()) is not None
 
 
 def column_decimal(sample: Iterable[str | None]) -> str | None:

@@ -14,7 +14,7 @@ from data.gpu.long import EPOCH, LongTable, microseconds
 from data.gpu.rollup import connect
 from data.parse.csvio import TEXT_LIMIT, CsvCounts, CsvLayout, CsvRow, CsvRows, no_rows
 from data.parse.timezones import Stamp, parse_stamp, to_utc, zone_of
-from data.parse.values import column_decimal, is_missing
+from data.parse.values import DOUBTFUL, column_decimal, is_missing
 from data.readers.base import Batch, Choices, Progress, SetAside, Source, no_progress
 
 SAMPLE_ROWS = 200
@@ -36,11 +36,12 @@ class WideRows:
 
 
 def decimal_mark(source: Source, layout: CsvLayout) -> str | None:
-    """Decimal mark of the values, asked only where the delimiter leaves a comma free."""
+    """Decimal mark of the values; DOUBTFUL where the delimiter leaves a comma free and no cell tells."""
     if layout.delimiter == ",":
         return None
     rows = islice(CsvRows(source, layout), SAMPLE_ROWS)
-    return column_decimal([cell for row in rows for cell in row.cells if parse_stamp(cell) is None])
+    cells = [cell for row in rows for cell in row.cells if parse_stamp(cell) is None]
+    return column_decimal(cells) or DOUBTFUL
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import pandas as pd
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
 from data.parse.csvio import TEXT_LIMIT, CsvCounts, CsvLayout, CsvRow, read_all, read_layout
+from data.parse.decimals import PlainCells
 from data.parse.timezones import Stamp, parse_stamp, to_utc, zone_of
 from data.parse.values import is_missing, parse_number
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
@@ -73,6 +74,7 @@ def _names(source: Source) -> frozenset[str]:
 def _sheet(source: Source, progress: Progress) -> _Sheet:
     layout = read_layout(source)
     rows, counts = read_all(source, layout, progress)
+    rows = list(PlainCells(source, layout).rows(rows))
     return _Sheet(layout, rows, counts)
 
 

@@ -1,12 +1,14 @@
 """OpenCost's daily CSV export: what pods of a Kubernetes cluster cost by allocation."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from data.errors import UnreadableFileError
 from data.money.cost_batch import CostFormat, read_costs, total
 from data.parse.csvio import read_layout
+from data.parse.decimals import PlainCells
 from data.parse.values import parse_number
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 from data.readers.focus import match
@@ -54,7 +56,7 @@ class OpenCostReader:
             match(layout.header, COLUMNS, choices.columns),
             tuple(i for name, i in names.items() if name in _SPLIT_BY),
             tuple(names[part.casefold()] for part in PARTS if part.casefold() in names),
-            _complete,
+            partial(_complete, PlainCells(source, layout), layout.header),
         )
         batch = read_costs(form, source, layout, choices, progress)
         batch.mapped |= {part: "costs.effective_cost" for part in PARTS if part in batch.unmapped}
@@ -69,7 +71,7 @@ class OpenCostReader:
         return batch
 
 
-def _complete(row: Row, texts: Mapping[str, str]) -> list[Row]:
+def _complete(plain: PlainCells, header: Sequence[str], row: Row, texts: Mapping[str, str]) -> list[Row]:
     start, whole = row.get("charge_start"), row.get("effective_cost")
     if isinstance(start, datetime):
         row["charge_end"] = start + timedelta(days=1)
@@ -79,7 +81,7 @@ def _complete(row: Row, texts: Mapping[str, str]) -> list[Row]:
         return [row]
     out, left = [], whole
     for name, text in texts.items():
-        cost = parse_number(text).number
+        cost = parse_number(plain.cell(header.index(name), text)).number
         if cost:
             bucket, words = next(part for key, part in PARTS.items() if key.casefold() == name.casefold())
             out.append({**row, "effective_cost": cost, "bucket": bucket, "description": words})

@@ -11,6 +11,7 @@ from data.catalogue import load_catalogue
 from data.errors import UnreadableFileError
 from data.money.cost_batch import CostFormat, read_costs
 from data.parse.csvio import CsvLayout, read_layout
+from data.parse.decimals import PlainCells
 from data.parse.task_rows import folded
 from data.parse.values import parse_number
 from data.readers.base import Batch, Choices, Progress, Proposal, Sniff, Source, no_progress
@@ -58,7 +59,7 @@ class RateCardReader:
         del scratch
         layout = read_layout(source)
         fields = _fields(layout)
-        bill = _Bill(layout, fields)
+        bill = _Bill(layout, fields, PlainCells(source, layout))
         mapped = {i: _COSTS[name] for name, i in fields.items() if name in _COSTS}
         texts = tuple(i for name, i in fields.items() if name not in _COSTS)
         split_by = tuple(i for name, i in fields.items() if name in ("pool", "gpu_model"))
@@ -87,6 +88,7 @@ class _Bill:
 
     layout: CsvLayout
     fields: Mapping[str, int]
+    plain: PlainCells
     unpriced: int = 0
     gpu_hours: list[float] = field(default_factory=list)
     held: dict[str, list[Span]] = field(default_factory=dict)
@@ -120,8 +122,9 @@ class _Bill:
     def _number(self, texts: Mapping[str, str], name: str) -> float | None:
         if name not in self.fields:
             return None
-        text = texts.get(self.layout.header[self.fields[name]], "").replace("$", "").strip()
-        number = parse_number(text).number
+        place = self.fields[name]
+        text = texts.get(self.layout.header[place], "").replace("$", "").strip()
+        number = parse_number(self.plain.cell(place, text)).number
         return number if number is not None and number >= 0 else None
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
 from data.parse.csvio import CsvCounts, CsvLayout, CsvRow, best_delimiter, read_all, read_layout, split_line
+from data.parse.decimals import PlainCells
 from data.parse.values import is_missing, parse_number
 from data.readers.base import Batch, Choices, Progress, Proposal, SetAside, Sniff, Source, no_progress
 from data.readers.run_manifest import ALGORITHMS
@@ -92,6 +93,7 @@ class RunCostTableReader:
         if columns is None:
             raise UnreadableFileError("A needed column is missing", source.name, "Name the run and its cost.")
         rows, counts = read_all(source, layout, progress)
+        rows = list(PlainCells(source, layout).rows(rows))
         table = _Table()
         for row in rows:
             _take(table, columns, layout, row)

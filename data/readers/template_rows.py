@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, tzinfo
 
 from data.parse.csvio import TEXT_LIMIT, CsvLayout, CsvRow
+from data.parse.decimals import table_decimals
 from data.parse.timezones import parse_stamp, to_utc
-from data.parse.values import column_decimal, is_missing, parse_number, unit_of_header
+from data.parse.values import is_missing, parse_number, unit_of_header
 from data.readers.base import SetAside
 from data.readers.template_specs import CHOICES, NEVER_NEGATIVE, Template
 from data.tables import Column
@@ -81,9 +82,9 @@ class RowParser:
     _numbers: dict[tuple[int, str], tuple[float | None, str]] = field(default_factory=dict)
 
     def learn(self, sample: Sequence[CsvRow]) -> None:
-        """Find the decimal mark of each column from its first cells."""
-        for i in (*self.fields.by_index, *self.fields.other):
-            self._decimals[i] = column_decimal(row.cells[i] for row in sample if i < len(row.cells))
+        """Find the decimal mark of each column from the first rows of the table."""
+        columns = [[r.cells[i] for r in sample if i < len(r.cells)] for i in range(len(self.layout.header))]
+        self._decimals = dict(enumerate(table_decimals(columns, self.layout.delimiter)))
 
     def parse(self, row: CsvRow) -> Row | SetAside:
         """Values by column name (None: missing), or the whole record set aside."""

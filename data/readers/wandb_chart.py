@@ -20,6 +20,7 @@ from data.logs.verl_facts import eval_facts, step_facts
 from data.logs.wandb_header import ChartHeader, judge_header, parse_header
 from data.logs.wandb_points import Chart, Points
 from data.parse.csvio import CsvLayout, CsvRows, no_rows, read_layout, split_line
+from data.parse.decimals import PlainCells
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 
 SOURCE = "wandb"
@@ -54,7 +55,7 @@ class WandbChartReader:
             header.series = [replace(series, run=choices.run) for series in header.series]
         chart = Chart(header, layout.header)
         rows = CsvRows(source, layout, progress)
-        for row in rows:
+        for row in PlainCells(source, layout).rows(rows):
             chart.take(row)
         counts = rows.counts
         if not counts.records:

@@ -16,6 +16,7 @@ from data.gpu.keys import KeyedGpus, fill, gpu_from_keys, gpu_key
 from data.gpu.table import CUT_TAIL, NAMELESS
 from data.gpu.text import head_lines
 from data.parse.csvio import PROGRESS_EVERY, TEXT_LIMIT, CsvLayout, CsvRows, no_rows, open_lines, read_layout
+from data.parse.decimals import PlainCells
 from data.parse.values import parse_number
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
 
@@ -135,7 +136,7 @@ def _table(source: Source) -> CsvLayout | None:
 
 def _read_table(source: Source, layout: CsvLayout, progress: Progress) -> _Events:
     events, rows = _Events(), CsvRows(source, layout, progress)
-    for row in rows:
+    for row in PlainCells(source, layout).rows(rows):
         cells: dict[str, object] = {}
         for name, text in zip(layout.header, row.cells, strict=False):
             value = parse_number(text)

@@ -13,6 +13,7 @@ from data.logs.framework import framework_of
 from data.logs.wandb_header import judge_header
 from data.logs.wandb_rows import CLOCKS, INDEX_COLUMNS, RUN_COLUMNS, History, history_batch
 from data.parse.csvio import CsvLayout, CsvRows, no_rows, read_layout, split_line
+from data.parse.decimals import PlainCells
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
 from data.readers.verl_jsonl import JsonObjects
 
@@ -79,7 +80,8 @@ class WandbHistoryCsvReader:
         """Read all rows; raises UnreadableFileError for a column named twice or no row with a number."""
         layout = read_layout(source)
         rows = CsvRows(source, layout, progress)
-        records = ((row.line, dict(zip(layout.header, row.cells, strict=False))) for row in rows)
+        plain = PlainCells(source, layout).rows(rows)
+        records = ((row.line, dict(zip(layout.header, row.cells, strict=False))) for row in plain)
         history = history_of(records, source, choices)
         counts = rows.counts
         if not counts.records:

@@ -178,7 +178,17 @@ def test_inner_quotes_are_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "delimiter"), [("a,b,c", ","), ("a;b;c", ";"), ("a\tb", "\t"), ("a|b", "|"), ("alone", ",")]
+    ("header", "delimiter"),
+    [
+        ("a,b,c", ","),
+        ("a;b;c", ";"),
+        ("a\tb", "\t"),
+        ("a|b", "|"),
+        ("alone", ","),
+        ('Time;"up{a=""1"",b=""2"",c=""3""}"', ";"),
+        ('"a;b;c",d', ","),
+        ('size 3",b;c', ","),
+    ],
 )
 def test_delimiters(header: str, delimiter: str) -> None:
     assert best_delimiter(header) == delimiter

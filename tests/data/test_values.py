@@ -96,6 +96,12 @@ def test_hints() -> None:
     assert parse_number("12,345", decimal=",").number == 12.345
     assert parse_number("12,345", decimal=".").number == 12345
     assert parse_number("1.234", decimal=",").number == 1234
+    assert parse_number("1,234", decimal="?").status == "bad"
+    assert [parse_number(text, decimal="?").number for text in ("1.234", "0,234", "1,2")] == [
+        1.234,
+        0.234,
+        1.2,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -113,6 +119,12 @@ def test_hints() -> None:
         ("1.23.4", None, "bad"),
         ("1,23", ".", "bad"),
         ("5 furlongs", None, "bad"),
+        ("500m", "cores", "bad"),
+        ("5m", "s", "bad"),
+        ("5 M", "s", "bad"),
+        ("300 K", "C", "bad"),
+        ("2g", "B", "bad"),
+        ("5 tokens", "s", "bad"),
         ("2026/01/01", None, "bad"),
         ("10:30", None, "bad"),
         ("P0", None, "bad"),
