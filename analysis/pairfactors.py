@@ -94,6 +94,23 @@ def pair_factor(
     return found if forward else _turned(found)
 
 
+def step_fixed_share(catalogue: Catalogue, leave_out: str = "") -> float:
+    """Share of a step (0..1) that neither chips nor GPUs shrank in published pairs of whole RL steps.
+
+    Without the pairs of the model `leave_out`; 0 when no pairs are left.
+    """
+    group = group_of(catalogue, leave_out) if leave_out else ""
+    return _known_fixed_share(CatalogueKey(catalogue), group)
+
+
+@functools.lru_cache(maxsize=64)
+def _known_fixed_share(key: CatalogueKey, leave_out: str) -> float:
+    pairs, _ = reports_of(key.catalogue)
+    here = [c.body is not None and c.pair.set.startswith("rl_step") for c in pairs.cases]
+    usable = pairs.test & np.array(here) & np.array([c.group != leave_out for c in pairs.cases])
+    return _fixed_share(pairs.cases, usable)
+
+
 def _turned(found: PairFactor) -> PairFactor:
     return replace(
         found,
@@ -185,11 +202,15 @@ def _step(catalogue: Catalogue, cases: tuple[Case, ...], usable: Mask, asked: _A
     case = StepCase(
         b.hbm_bytes_per_s / a.hbm_bytes_per_s, b.flops_at(asked.precision) / a.flops_at(asked.precision), 1.0
     )
+    fixed = _fixed_share(cases, usable)
+    return math.log(step_ratio(case, PRIOR_SHARES) / step_ratio(case, PRIOR_SHARES, fixed))
+
+
+def _fixed_share(cases: tuple[Case, ...], usable: Mask) -> float:
     known = [c for c, here in zip(cases, usable, strict=True) if here]
     times = np.exp([-c.measured * c.sign for c in known])
     scaled = np.array([step_ratio(c.body, PRIOR_SHARES) for c in known if isinstance(c.body, StepCase)])
-    fixed = fixed_share(times, scaled, [c.group for c in known])
-    return math.log(step_ratio(case, PRIOR_SHARES) / step_ratio(case, PRIOR_SHARES, fixed))
+    return fixed_share(times, scaled, [c.group for c in known])
 
 
 def _band(pairs: Pairs, usable: Mask, *, known: bool) -> tuple[float, float]:
