@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy.special import ndtri, stdtrit  # scipy.stats takes a second to import
 
 Floats = npt.NDArray[np.float64]
 FEW_CLUSTERS = 20
@@ -63,7 +63,7 @@ def z_value(confidence: float) -> float:
     """Two-sided normal quantile: 1.96 for 0.95. Raises ValueError outside (0, 1)."""
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1: {confidence}")
-    return float(stats.norm.ppf(0.5 + confidence / 2))
+    return float(ndtri(0.5 + confidence / 2))
 
 
 def se_share(share: float, n: float) -> float:
@@ -125,7 +125,7 @@ def minimum_detectable_difference(
     if not -1 <= correlation <= 1:
         raise ValueError(f"a correlation must be in -1..1: {correlation}")
     spread = se_share(share, n) * math.sqrt(2 * (1 - correlation))
-    return (z_value(confidence) + float(stats.norm.ppf(power))) * spread
+    return (z_value(confidence) + float(ndtri(power))) * spread
 
 
 def log_odds_gain(after: float, before: float) -> float:
@@ -291,5 +291,5 @@ def geometric_mean(ratios: npt.ArrayLike, clusters: npt.ArrayLike, confidence: f
     if count < 3:
         return Interval(math.exp(centre), 0.0, math.inf, logs.size, confidence)
     z_value(confidence)
-    half = float(stats.t.ppf(0.5 + confidence / 2, count - 1) * means.std(ddof=1) / math.sqrt(count))
+    half = float(stdtrit(count - 1, 0.5 + confidence / 2) * means.std(ddof=1) / math.sqrt(count))
     return Interval(math.exp(centre), math.exp(centre - half), math.exp(centre + half), logs.size, confidence)

@@ -5,26 +5,35 @@ import time
 
 from streamlit import runtime
 
+import analysis
 from analysis.params import CommonParams
 from data.errors import UserError
 from data.store import Store
 
 MODULES = ("charts.ledger", "pages.parts.ledgertable", "pages.parts.share", "plotly.io")
 WAITS = 100
-QUESTIONS = ("ledger", "bottleneck", "rollouts", "unit_economics", "utilisation", "gain", "learning")
+
+
+FIRST = ("ledger", "bottleneck", "rollouts", "unit_economics", "utilisation", "gain", "learning")
 
 
 def warm(store: Store) -> None:
-    """Import what pages draw with and answer each page's first question with the default parameters."""
+    """Import what pages draw with, answer each page's first question, then import all other questions."""
     for _ in range(WAITS):  # caches made before the runtime make Streamlit complain
         if runtime.exists():
             break
         time.sleep(0.1)
     for name in MODULES:
         importlib.import_module(name)
+    _answer_first(store)
+    for question in analysis.QUESTIONS:
+        importlib.import_module(f"analysis.{question}")
+
+
+def _answer_first(store: Store) -> None:
     from pages.parts.compute import answer_in
 
-    for question in QUESTIONS:
+    for question in FIRST:
         try:
             with store.view() as view:
                 answer_in(view, store, question, CommonParams().model_dump(mode="json"))

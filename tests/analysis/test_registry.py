@@ -45,14 +45,25 @@ def test_every_module_that_answers_a_question_is_listed() -> None:
 @pytest.mark.parametrize(
     ("imports", "heavy"),
     [
-        ("import reports.jobs", ["scipy.stats", "models.backtest"]),
+        ("import reports.jobs", ["models.backtest"]),
         ("import cli; cli.parser()", ["pandas", "duckdb", "requests"]),
     ],
 )
 def test_nothing_is_imported_before_it_is_asked(imports: str, heavy: list[str]) -> None:
-    code = STARTED.format(imports=imports, heavy=heavy)
+    assert printed(STARTED.format(imports=imports, heavy=heavy)) == "[]"
+
+
+def test_no_question_takes_a_second_to_import() -> None:
+    """`scipy.stats` builds a hundred distributions; the questions need three quantiles."""
+    asked = "from analysis import QUESTIONS; [question.params for question in QUESTIONS.values()]"
+    assert printed(
+        f"{asked}; import sys; print('scipy.stats' in sys.modules, 'analysis.gain' in sys.modules)"
+    ) == ("False True")
+
+
+def printed(code: str) -> str:
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    return done.stdout.strip()
 
 
 def test_a_wrong_class_of_parameters_is_refused() -> None:
