@@ -12,8 +12,6 @@ from data.store import Store
 
 MODULES = ("charts.ledger", "pages.parts.ledgertable", "pages.parts.share", "plotly.io")
 WAITS = 100
-
-
 FIRST = ("ledger", "bottleneck", "rollouts", "unit_economics", "utilisation", "gain", "learning")
 
 
