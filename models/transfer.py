@@ -39,7 +39,7 @@ class Chip:
 
 @dataclass(frozen=True)
 class Moved:
-    """What differs on `b` beside the chip: GPUs and batch of a replica, bytes of a weight and cached value."""
+    """What differs on `b` beside the chip: GPUs and batch of a replica, bytes of a weight and a value."""
 
     gpus: float
     batch: float

@@ -69,9 +69,7 @@ class Workload:
         if self.mode not in MODES:
             raise ValueError(f"mode must be one of {', '.join(MODES)}: {self.mode!r}")
         if not (self.rollouts >= 1 and self.group >= 1 and self.trained_tokens > 0):
-            raise ValueError(
-                f"rollouts and trained tokens are needed: {self.rollouts}, {self.trained_tokens}"
-            )
+            raise ValueError(f"rollouts and trained tokens needed: {self.rollouts}, {self.trained_tokens}")
         if self.mode == "sync_colocated" and self.engines.gpus != self.trainer.gpus:
             raise ValueError(
                 f"colocated pools are the same GPUs: {self.engines.gpus} engines, {self.trainer.gpus} trainer"

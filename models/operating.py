@@ -1,0 +1,185 @@
+"""Where engines operate: GPUs of a replica, batch, and decode steps of a rollout phase with its tail."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.decode import DecodeFactors, DecodeLoad, capacity
+from models.machine import Machine, Rates
+from models.placement import Demand, placements
+from models.rollout import RolloutLoad, closed_form_occupancy
+from models.shapes import Num, num
+from models.workload import Floats, Pool, Workload
+
+WIDE_REPLICA = 8
+"""A mixture of experts on more GPUs than this keeps experts spread and attention data parallel."""
+
+
+@dataclass(frozen=True)
+class Operating:
+    """Engines of a pool: `replicas` in use, each `replica_gpus` GPUs with `batch` sequences while it is full.
+
+    `batch_cap`: sequences that fit. `steps` decode steps with `batches` sequences make up the phase of the
+    slowest replica; all its tokens at the full batch would take `work_steps`. `domains`: link domains that a
+    replica spans. `kept`: the replica is the run's own.
+    """
+
+    replica_gpus: int
+    replicas: int
+    batch: float
+    batch_cap: float
+    context: float
+    work_steps: float
+    steps: Floats
+    batches: Floats
+    domains: int
+    expert_parallel: bool
+    kept: bool = True
+
+    @property
+    def total_steps(self) -> float:
+        """Decode steps until the last response ends."""
+        return float(self.steps.sum())
+
+    @property
+    def tail_steps(self) -> float:
+        """Steps that the emptying batch adds to those of the work."""
+        return max(self.total_steps - self.work_steps, 0.0)
+
+    @property
+    def capped_by(self) -> str:
+        """`memory` when not all sequences fit at once, else `demand`."""
+        return "memory" if self.batch >= self.batch_cap else "demand"
+
+
+def engine_load(workload: Workload, pool: Pool, at: Operating, batch: Num | None = None) -> DecodeLoad:
+    """Decode load of a replica at its full batch, or at `batch`; its prompts are priced apart."""
+    return _load(workload, pool, at.replica_gpus, at.expert_parallel, at.batch if batch is None else batch)
+
+
+def operate(workload: Workload, pool: Pool, replica_gpus: int, *, kept: bool = True) -> Operating | None:
+    """Replicas of `replica_gpus` GPUs on a pool; None when not one of them, or not one sequence, fits.
+
+    Batch: what is in flight, at most what (0.9 C G - weights) / cache at the mean context holds, at most
+    `max_batch`. In sync and one-step-off modes a batch drains (`closed_form_occupancy`). In `async` mode
+    trajectories of lag + 1 batches are in flight and the batch stays full: the longest response lasts as many
+    steps as it has tokens. Replicas beyond one a response stand idle.
+    """
+    replicas = min(pool.gpus // replica_gpus, int(workload.rollouts))
+    spread = workload.llm.is_moe and replica_gpus > WIDE_REPLICA
+    load = _load(workload, pool, replica_gpus, spread, 1.0)
+    cap = float(capacity(workload.llm, load, Rates.of(pool.machine, pool.precision)).batch)
+    if workload.max_batch is not None:
+        cap = min(cap, workload.max_batch)
+    if replicas < 1 or not cap >= 1:
+        return None
+    requests = workload.rollouts / replicas
+    if workload.mode == "async":
+        batch = min(cap, requests * (workload.lag + 1))
+        work = requests * workload.lengths.mean / batch
+        longest = float(workload.lengths.expected_longest(workload.rollouts))
+        steps, batches = np.array([max(longest, work)]), np.array([batch])
+    else:
+        slots = RolloutLoad(requests, cap, workload.prompt_tokens, float(replicas))
+        busy = closed_form_occupancy(workload.lengths, slots)
+        steps, batches, batch = busy.steps, busy.batch, float(busy.full_batch)
+        work = requests * workload.lengths.mean / batch
+    return Operating(
+        replica_gpus=replica_gpus,
+        replicas=replicas,
+        batch=batch,
+        batch_cap=cap,
+        context=float(load.context),
+        work_steps=work,
+        steps=steps,
+        batches=batches,
+        domains=-(-replica_gpus // (pool.machine.domain_gpus or replica_gpus)),
+        expert_parallel=spread,
+        kept=kept,
+    )
+
+
+def source_operating(workload: Workload, factors: DecodeFactors) -> tuple[Operating | None, tuple[str, ...]]:
+    """Where the run's own engines operate, or None with what is unknown or does not fit.
+
+    The run's replica where it says one; else the placement with the best rate (`placements`).
+    """
+    pool = workload.engines
+    unknown = lacking(pool, workload.replica_gpus or 1)
+    if unknown:
+        return None, unknown
+    size = workload.replica_gpus
+    if size is None:
+        choice = placements(workload.llm, pool.machine, _demand(workload, pool), factors)
+        if choice.best is None:
+            return None, _named(pool.machine, *(choice.unknown or ("the weights fit no replica",)))
+        size = choice.best.replica_gpus
+    found = operate(workload, pool, size)
+    if found is None:
+        return None, _named(pool.machine, f"no sequence fits a replica of {size} GPUs on {pool.gpus}")
+    if found.domains > 1 and pool.machine.scaleout_bytes_per_s is None:
+        return None, _named(pool.machine, "scaleout_bytes_per_s")
+    return found, ()
+
+
+def moved_operating(
+    workload: Workload, source: Operating, pool: Pool
+) -> tuple[Operating | None, tuple[str, ...]]:
+    """The same engines on another pool, or None with what is unknown or does not fit.
+
+    The replica keeps its GPUs, so no gain of a tuned layout is credited to the chip; the batch is chosen anew
+    by the pool's memory. Only where that replica does not fit (memory, link domain, GPUs at hand) the size
+    nearest to it that fits is taken. A replica may leave its link domain only if the run's does.
+    """
+    unknown = lacking(pool, source.replica_gpus)
+    if unknown:
+        return None, unknown
+    domain = pool.machine.domain_gpus
+    most = pool.gpus if source.domains > 1 else min(domain or 1, pool.gpus)
+    sizes = {source.replica_gpus, most} | {2**power for power in range(most.bit_length())}
+    order = sorted((size for size in sizes if size <= most), key=lambda s: _distance(s, source.replica_gpus))
+    for size in order:
+        found = operate(workload, pool, size, kept=size == source.replica_gpus)
+        if found is not None:
+            return found, ()
+    if domain is None:
+        return None, _named(pool.machine, "domain_gpus")
+    return None, _named(pool.machine, f"the model does not fit a replica of up to {most} GPUs")
+
+
+def lacking(pool: Pool, replica_gpus: int) -> tuple[str, ...]:
+    """Facts of a pool's machine that decode needs and nobody published, as `platform: fact`."""
+    needed = ["hbm_bytes_per_s", "hbm_bytes"] + (["domain_gpus"] if replica_gpus > 1 else [])
+    return _named(pool.machine, *pool.machine.missing(pool.precision, *needed))
+
+
+def _distance(size: int, wanted: int) -> tuple[float, int]:
+    return abs(float(np.log2(size / wanted))), size
+
+
+def _named(machine: Machine, *facts: str) -> tuple[str, ...]:
+    return tuple(f"{machine.platform_id}: {fact}" for fact in facts)
+
+
+def _demand(workload: Workload, pool: Pool) -> Demand:
+    ahead = workload.lag + 1 if workload.mode == "async" else 1.0
+    return Demand(
+        gpus=pool.gpus,
+        sequences=workload.rollouts * ahead,
+        context=workload.prompt_tokens + workload.lengths.mean_residual,
+        weight_bytes=pool.bytes_per_weight,
+        kv_bytes=workload.cached_bytes(pool),
+        precision=pool.precision,
+    )
+
+
+def _load(workload: Workload, pool: Pool, gpus: int, spread: bool, batch: Num) -> DecodeLoad:
+    return DecodeLoad(
+        batch=num(batch),
+        context=workload.prompt_tokens + workload.lengths.mean_residual,
+        gpus=gpus,
+        weight_bytes=pool.bytes_per_weight,
+        kv_bytes=workload.cached_bytes(pool),
+        attention_tp=1.0 if spread else gpus,
+        expert_parallel=spread,
+    )
