@@ -79,6 +79,12 @@ def to_utc(at: datetime, zone: tzinfo) -> datetime:
     return at.replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None)
 
 
+def same_wall_clock(one: datetime, other: datetime, zone: tzinfo) -> bool:
+    """Whether two times in UTC (naive) show the same local time, as in an hour that occurs twice."""
+    shown = [at.replace(tzinfo=UTC).astimezone(zone).replace(tzinfo=None) for at in (one, other)]
+    return shown[0] == shown[1]
+
+
 @dataclass(frozen=True)
 class Offsets:
     """UTC offsets of a zone over a span of local time: (from local time, offset in seconds), in order."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
 from data.parse.csvio import TEXT_LIMIT, open_lines
-from data.parse.timezones import parse_stamp, to_utc, zone_of
+from data.parse.timezones import parse_stamp, same_wall_clock, to_utc, zone_of
 from data.parse.values import is_missing, parse_number
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
 from data.readers.sacct_lines import (
@@ -161,6 +161,7 @@ class _Jobs:
         row["state"] = _state(self._cell(line, "State")) or None
         row["node_list"] = self._cell(line, "NodeList") or None
         row["elapsed_s"] = self._elapsed(line, row)
+        self._second_pass(row)
         row["nodes"] = parse_number(self._cell(line, "NNodes", "AllocNodes")).number
         row["energy_j"] = parse_number(self._cell(line, "ConsumedEnergyRaw")).number
         row["gpus"], row["gpu_model"] = self._gpus(line)
@@ -186,6 +187,17 @@ class _Jobs:
             return stamp.at
         self.naive += 1
         return to_utc(stamp.at, self.zone) if self.zone else stamp.at
+
+    def _second_pass(self, row: Row) -> None:
+        """Of a local time that occurs twice, take the later one where only that fits the elapsed time."""
+        start, end, elapsed = row["started_at"], row["ended_at"], row["elapsed_s"]
+        if not (self.zone and isinstance(start, datetime) and isinstance(end, datetime) and elapsed):
+            return
+        off = timedelta(seconds=float(str(elapsed))) - (end - start)
+        if off > timedelta() and same_wall_clock(end, end + off, self.zone):
+            row["ended_at"] = end + off
+        elif off < timedelta() and same_wall_clock(start, start - off, self.zone):
+            row["started_at"] = start - off
 
     def _elapsed(self, line: Line, row: Row) -> float | None:
         raw = parse_number(self._cell(line, "ElapsedRaw"), "s").number

@@ -1,7 +1,7 @@
 """One result a task as CSV, JSON lines or a JSON list, under any usual names."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 
 from data.eval_batch import EvalRows, as_number, as_text, owner_of
@@ -70,6 +70,7 @@ class TaskResultsReader:
         for group in groups.values():
             model = as_text(group.key.pop("model"))
             rows.add(owner_of(model, source, choices), group.values(), group.tasks)
+        _note_gaps(rows, list(groups.values()))
         target = {"model": "evals.checkpoint"}
         for meaning, name in fields.items():
             table = "evals" if meaning in _EVALS else "eval_tasks"
@@ -94,11 +95,13 @@ def take_result(
     group = groups.setdefault(tuple(key.values()), TaskGroup(key))
     row: Row = {"task": task, "passed": passed}
     row["cluster"] = as_text(value.get(fields.get("cluster", ""))) or repository_of(task)
+    bad: list[SetAside] = []
     for name in ("tokens", "usd"):
-        row[name] = _number(value.get(fields.get(name, "")))
+        row[name] = _amount(value, fields.get(name, ""), line, bad)
     repeat = _number(value.get(fields.get("repeat", "")))
     if group.add(row, int(repeat) if repeat is not None and repeat >= 0 else None):
         rows.stored += 1
+        rows.set_aside += bad
     else:
         rows.ignored["result of a repeat that was there before"] += 1
 
@@ -113,6 +116,34 @@ def _key(rows: EvalRows, fields: Mapping[str, str], value: Mapping[str, object])
             rows.warnings.append(text)
     key["metric"] = folded(fields["passed"])
     return key
+
+
+def _amount(value: Mapping[str, object], name: str, line: int, bad: list[SetAside]) -> float | None:
+    """Tokens or dollars of one result; a cell that cannot be read joins `bad`."""
+    number = as_number(value.get(name))
+    text = as_text(value.get(name)) if number is None else None
+    if text is not None:
+        parsed = parse_number(text.removeprefix("$"))
+        number, reason = parsed.number, parsed.reason
+    else:
+        reason = ""
+    if number is not None and number < 0:
+        number, text, reason = None, str(value.get(name)), "a negative amount"
+    if reason:
+        bad.append(SetAside(line, reason, str(text)[:TEXT_LIMIT], name))
+    return number
+
+
+def _note_gaps(rows: EvalRows, groups: Sequence[TaskGroup]) -> None:
+    """Say that a sum of tokens or dollars leaves out the results that have none."""
+    tasks = [task for group in groups for task in group.tasks]
+    for name, words in (("tokens", "tokens"), ("usd", "dollars")):
+        unknown = sum(task.get(name) is None for task in tasks)
+        if 0 < unknown < len(tasks):
+            rows.warnings.append(
+                f"{unknown} of {len(tasks)} results have no {words}: "
+                "the sum of an evaluation counts the others."
+            )
 
 
 def _number(value: object) -> float | None:

@@ -235,6 +235,19 @@ def test_results_by_task_as_csv(tmp_path: Path) -> None:
     assert batch.facts["missing_cells"] == 5
 
 
+def test_what_single_results_cost_is_read_or_said_to_be_missing(tmp_path: Path) -> None:
+    text = "task_id,passed,cost_usd\na,1,$0.25\nb,0,0.5\nc,1,half a dollar\nd,1,-2\ne,0,\n"
+    batch = read(TaskResultsReader(), tmp_path, text, "x.csv", end="")
+    assert batch.stored == 5
+    assert batch.tables["evals"]["usd"].tolist() == [0.75]
+    assert [(one.line, one.column, one.text) for one in batch.set_aside] == [
+        (4, "cost_usd", "half a dollar"),
+        (5, "cost_usd", "-2"),
+    ]
+    said = "3 of 5 results have no dollars: the sum of an evaluation counts the others."
+    assert said in batch.warnings
+
+
 @pytest.mark.parametrize("shape", ["jsonl", "list", "object"])
 def test_results_by_task_as_json(shape: str, tmp_path: Path) -> None:
     items: list[dict[str, object]] = [

@@ -49,6 +49,24 @@ def test_local_time_needs_a_zone(tmp_path: Path) -> None:
     assert bare.facts["span_s"] == 93600.0
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "elapsed", "utc"),
+    [
+        ("01:30:00", "02:30:00", "01:00:00", ((24, 23, 30), (25, 0, 30))),
+        ("01:30:00", "02:30:00", "02:00:00", ((24, 23, 30), (25, 1, 30))),
+        ("02:30:00", "03:30:00", "02:00:00", ((25, 0, 30), (25, 2, 30))),
+        ("02:30:00", "03:30:00", "01:00:00", ((25, 1, 30), (25, 2, 30))),
+        ("04:30:00", "05:30:00", "00:30:00", ((25, 3, 30), (25, 4, 30))),
+    ],
+)
+def test_the_hour_that_occurs_twice_is_told_by_the_elapsed_time(
+    start: str, end: str, elapsed: str, utc: tuple[tuple[int, int, int], ...], tmp_path: Path
+) -> None:
+    line = f"5|a|u||COMPLETED|2026-10-25T{start}|2026-10-25T{end}|{elapsed}|gres/gpu=4|n1"
+    job = read(tmp_path, HEADER, line, choices=Choices(timezone="Europe/Berlin")).tables["scheduler_jobs"]
+    assert (job["started_at"][0], job["ended_at"][0]) == tuple(datetime(2026, 10, *at) for at in utc)
+
+
 def test_running_pending_and_cancelled_jobs(tmp_path: Path) -> None:
     batch = read(
         tmp_path,
