@@ -1,4 +1,4 @@
-"""docs/phase-models.md: errors, constants and both worked examples are those of the code."""
+"""docs/phase-models.md: errors, constants and the worked example are those of the code."""
 
 import re
 
@@ -9,7 +9,6 @@ from models.decode import LAYER_S, USABLE_HBM
 from models.lengths import lengths_of_quantiles
 from models.prefill import CHUNK_TOKENS
 from models.rollout import RolloutLoad, rollout_closed_form
-from models.weight_sync import SyncLoad, SyncRates, achieved_bytes_per_s, weight_sync, wire_bound
 from tests.docs_pages import DOCS
 from tests.validation.published import decode_points, errors, fitted
 
@@ -45,16 +44,6 @@ def test_the_constants() -> None:
     assert f"c0 ({1e6 * LAYER_S[0]:.0f} to {1e6 * LAYER_S[2]:.0f} us a layer)" in PAGE
     assert f"a chunk of {CHUNK_TOKENS:,.0f} tokens" in PAGE
     assert f"({USABLE_HBM} x capacity - weights)" in PAGE
-
-
-def test_the_transfer() -> None:
-    load = SyncLoad(params=1e12, sent_bytes=1.0)
-    rate = float(achieved_bytes_per_s(load, 1.3))
-    assert f"1.3 s are {rate / 1e9:.0f} GB/s for one copy, {rate / 256e9:.1f} from each trainer" in PAGE
-    assert f"and {rate / 128e9:.1f} to each engine" in PAGE
-    one, eight = (wire_bound(SyncLoad(1e12, 1.0, copies), 256, 128, 50e9).total_s for copies in (1, 8))
-    assert f"at least {one:.2f} s; eight copies, replicas of 16 GPUs, {eight:.2f} s" in PAGE
-    assert f"in BF16 takes {weight_sync(SyncLoad(1e12, 2.0), SyncRates(rate)).total_s:.1f} s" in PAGE
 
 
 def test_the_tail() -> None:
