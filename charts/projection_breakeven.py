@@ -10,7 +10,7 @@ from analysis.result import Result
 from analysis.words import digits3, money
 from charts import theme
 from charts.blocks import band, has
-from charts.projection_style import BAR_WIDTH, ends, known, rows_dressed, small
+from charts.projection_style import BAR_WIDTH, MEASURED, ends, known, rows_dressed, small
 from charts.synthetic import marked
 from charts.theme import Mode
 
@@ -19,6 +19,7 @@ SLOPE = "Dollars a step relative to today, by price of a GPU-hour"
 VERDICT_SHAPES = {"pays": "triangle-up", "does not pay": "triangle-down", "cannot tell": "diamond"}
 BAND, MIDDLE = "Break-even, p10–p90", "Break-even, p50"
 LINE_POINTS, LEAST_REACH = 41, 1.25
+SECONDS_PER_HOUR, LEAST_SIDE = 3600, 0.005
 MOST_TOLD = 3
 NO_PRICE = (
     "Without a price of the measured platform there is no break-even. Pick another price in the sidebar."
@@ -36,7 +37,7 @@ def breakeven(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw the break-even price of each platform as a band, its quotes as marks by verdict."""
     table = result.tables.get("breakeven")
     if not has(table, "usd_per_gpu_h"):
-        return theme.empty(NO_PRICE, title=TITLE, table="breakeven", mode=mode)
+        return theme.empty(_why(table), title=TITLE, table="breakeven", mode=mode)
     prices = table.drop_duplicates("target")
     names = _names(prices)
     solved = prices.dropna(subset=["usd_per_gpu_h"])
@@ -61,6 +62,12 @@ def breakeven(result: Result, mode: Mode = "light") -> go.Figure:
     fig.update_layout(barmode="overlay")
     fig.update_xaxes(rangemode="tozero", tickprefix="$", tickformatstops=theme.TICKS, nticks=6)
     return fig
+
+
+def _why(table: pd.DataFrame | None) -> str:
+    """What the table itself says about a break-even that cannot be told."""
+    told = [] if table is None or table.empty else [str(w) for w in table["words"] if w]
+    return told[0] if told else NO_PRICE
 
 
 def _names(prices: pd.DataFrame) -> dict[str, str]:
@@ -145,25 +152,29 @@ def _head(row: dict[str, Any], name: str, table: pd.DataFrame, mode: Mode) -> st
 def slope(result: Result, mode: Mode = "light", target: str = "") -> go.Figure:
     """Draw dollars a step relative to today's against the price of a GPU-hour on the target.
 
-    A step takes the same GPU-seconds whatever they cost, so the line runs through 0 and crosses 1 at the
-    break-even price; the band is that of the price. `target` stands out, other platforms are grey.
+    A step takes the same GPU-seconds whatever they cost, so dollars rise along a line that is 1 at the
+    break-even price, from what judges and sandboxes cost without any GPU: s + (1 - s) p / p_even. The band is
+    that of the break-even price. `target` stands out, other platforms are grey.
     """
     table = result.tables.get("breakeven")
     if not has(table, "usd_per_gpu_h"):
-        return theme.empty(NO_PRICE, title=SLOPE, table="breakeven", mode=mode)
+        return theme.empty(_why(table), title=SLOPE, table="breakeven", mode=mode)
     solved = table.dropna(subset=["usd_per_gpu_h"]).drop_duplicates("target")
     chosen = _chosen(solved, target)
     quotes = table[(table["target"] == chosen["target"]) & table["quote_usd_per_gpu_h"].notna()]
     reach = LEAST_REACH * max([*solved["usd_per_gpu_h"], chosen["high"], *quotes["quote_usd_per_gpu_h"]])
     colours, fig = theme.palette(mode), go.Figure()
+    sides = _side_parts(result.tables.get("platforms"))
     for row in solved[solved["target"] != chosen["target"]].to_dict("records"):
-        fig.add_trace(_line(row, reach, colours.grey, 1.4))
+        fig.add_trace(_line(row, sides, reach, colours.grey, 1.4))
     at = np.linspace(0.0, reach, LINE_POINTS)
+    side = sides.get(chosen["target"], 0.0)
     if known(chosen["low"]) and known(chosen["high"]):
-        fig.add_traces(band(at, at / chosen["high"], at / chosen["low"], colours.accent, "p10–p90"))
-    fig.add_trace(_line(chosen, reach, colours.accent, 2.6))
+        low, high = (_relative(at, chosen[end], side) for end in ("high", "low"))
+        fig.add_traces(band(at, low, high, colours.accent, "p10–p90"))
+    fig.add_trace(_line(chosen, sides, reach, colours.accent, 2.6))
     for row in quotes.to_dict("records"):
-        fig.add_trace(_on_line(row, chosen, mode))
+        fig.add_trace(_on_line(row, chosen, side, mode))
     theme.apply(
         fig,
         title=SLOPE,
@@ -188,12 +199,33 @@ def _chosen(solved: pd.DataFrame, target: str) -> dict[str, Any]:
     return next((r for r in rows if r["target"] == target), rows[-1])
 
 
-def _line(row: dict[str, Any], reach: float, colour: str, width: float) -> go.Scatter:
+def _side_parts(platforms: pd.DataFrame | None) -> dict[str, float]:
+    """Return what a step costs beside its GPUs on each target, relative to a step of today.
+
+    Judges and sandboxes cost by the hour: their share of today's step times the ratio of the step times.
+    """
+    if not has(platforms, "usd_per_step", "usd_per_gpu_h", "gpus", "step_s"):
+        return {}
+    now = platforms[platforms["kind"] == MEASURED].to_dict("records")[0]
+    on_gpus = now["usd_per_gpu_h"] * now["gpus"] * now["step_s"] / SECONDS_PER_HOUR
+    share = 1 - on_gpus / now["usd_per_step"]
+    if not known(share) or share < LEAST_SIDE:
+        return {}
+    return {r["target"]: share / r["speedup"] for r in platforms.to_dict("records") if known(r["speedup"])}
+
+
+def _relative(price: Any, even: float, side: float) -> Any:
+    return side + (1 - side) * price / even
+
+
+def _line(
+    row: dict[str, Any], sides: dict[str, float], reach: float, colour: str, width: float
+) -> go.Scatter:
     name = theme.escape(row["platform"])
-    price = row["usd_per_gpu_h"]
+    price, side = row["usd_per_gpu_h"], sides.get(row["target"], 0.0)
     return go.Scatter(
         x=[0.0, price, reach],
-        y=[0.0, 1.0, reach / price],
+        y=[_relative(p, price, side) for p in (0.0, price, reach)],
         mode="lines",
         name=name,
         line={"color": colour, "width": width, "dash": theme.status_dash("projected")},
@@ -201,9 +233,9 @@ def _line(row: dict[str, Any], reach: float, colour: str, width: float) -> go.Sc
     )
 
 
-def _on_line(row: dict[str, Any], chosen: dict[str, Any], mode: Mode) -> go.Scatter:
+def _on_line(row: dict[str, Any], chosen: dict[str, Any], side: float, mode: Mode) -> go.Scatter:
     quote = float(row["quote_usd_per_gpu_h"])
-    times = quote / chosen["usd_per_gpu_h"]
+    times = _relative(quote, chosen["usd_per_gpu_h"], side)
     words = theme.escape(f"{row['quote_label']}, {money(quote)}: {row['verdict']}")
     return go.Scatter(
         x=[quote],

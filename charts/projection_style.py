@@ -22,6 +22,8 @@ PHASES = {
     "unattributed": "Unattributed",
 }
 """Phases of a projected step in the order of a step, with their names on screen."""
+SOFTWARE = {"software": "Software of the platform"}
+"""What blurs every phase alike: a driver of the answer, no phase of the step."""
 ROW_PX, AROUND_PX, BAR_WIDTH, ABOVE = 54, 66, 0.3, 0.34
 WORDS_WIDE, MOST_LINES = 50, 2
 MEASURED = "measured"
@@ -29,7 +31,7 @@ MEASURED = "measured"
 
 def phase_name(phase: str) -> str:
     """Return the name of a projected phase; an unknown one is named like phases elsewhere."""
-    return PHASES.get(phase) or theme.phase_label(phase)
+    return {**PHASES, **SOFTWARE}.get(phase) or theme.phase_label(phase)
 
 
 def phase_colour(phase: str, mode: Mode) -> str:

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-
 from analysis.result import Notice, Result
 from tests.charts import made
 

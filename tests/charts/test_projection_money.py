@@ -68,7 +68,7 @@ def test_verdicts_differ_in_shape_and_not_in_colour_alone() -> None:
 
 
 def test_without_a_price_of_the_source_there_is_no_break_even() -> None:
-    rows = [r | {"usd_per_gpu_h": made.NAN} for r in made.breakeven()]
+    rows = [r | {"usd_per_gpu_h": made.NAN, "words": ""} for r in made.breakeven()]
     for draw in (even.breakeven, even.slope):
         fig = draw(made.projection(breakeven=rows))
         assert not fig.data and "no break-even" in words(fig)
@@ -99,6 +99,16 @@ def test_quotes_lie_on_the_line_of_their_platform() -> None:
         pytest.approx((3.2, 3.2 / 3.57)),
     ]
     assert fig.layout.xaxis.range[1] > 4.9, "every break-even price is on the axis"
+
+
+def test_judges_and_sandboxes_cost_something_at_a_price_of_nothing() -> None:
+    """A fifth of today's step pays for sandboxes; a step that is 1.62 times as fast pays 0.2 / 1.62 of it."""
+    rows = made.platforms()
+    rows[0]["usd_per_step"] /= 0.8
+    fig = even.slope(made.projection(platforms=rows), "light", "gb200-nvl72")
+    line = next(t for t in fig.data if t.name == "GB200 NVL72")
+    assert line.y[0] == pytest.approx(0.2 * 58.5 / 95)
+    assert np.interp(3.57, line.x, line.y) == pytest.approx(1)
 
 
 def test_an_unknown_target_of_the_slope_shows_another_that_it_names() -> None:
