@@ -30,9 +30,13 @@ class CatalogueError(UserError):
 
 @dataclass
 class UnreadableFileError(UserError):
-    """A file holds nothing this reader can use; `table` is its first rows when a person may map them."""
+    """A file holds nothing this reader can use; `table` is its first rows when a person may map them.
+
+    `prices`: it is a price list, which belongs into the price book.
+    """
 
     table: "TableSample | None" = None
+    prices: bool = False
 
 
 class HomeBusyError(UserError):

@@ -150,6 +150,8 @@ def error_dict(error: BaseException) -> dict[str, Any]:
         if isinstance(error, AmbiguousFormatError):
             words["candidates"] = [asdict(candidate) for candidate in error.candidates]
             words["preview"] = list(error.preview)
+        if getattr(error, "prices", False):
+            words["prices"] = True
         table = getattr(error, "table", None)
         if table is not None:
             words["table"] = table.to_dict()

@@ -26,6 +26,14 @@ class Foreign:
     template: str
     remedy: str = ""
 
+    @property
+    def holds_prices(self) -> bool:
+        """Whether it is a price list, which the price book imports."""
+        return self.format in _PRICE_LISTS
+
+
+_PRICE_LISTS = ("skypilot_price_list", "gpuhunt_price_list")
+
 
 @cache
 def _signatures() -> tuple[tuple[Foreign, str, tuple[re.Pattern[str], ...]], ...]:

@@ -105,12 +105,13 @@ def choose(source: Source, choices: Choices) -> Reader:
 
     Raises UserError for an unknown format name, UnreadableFileError when no reader can use the file (it says
     what the file looks like), AmbiguousFormatError when two are close or the best is not sure. The latter two
-    carry the first rows of a table.
+    carry the first rows of a table, unless it is a price list.
     """
     try:
         return _choose(source, choices)
     except (UnreadableFileError, AmbiguousFormatError) as error:
-        error.table = table_sample(source)
+        if not getattr(error, "prices", False):
+            error.table = table_sample(source)
         raise
 
 
@@ -199,6 +200,7 @@ def _refuse_foreign(source: Source) -> None:
         f"{'holds nothing this app can use' if useless else 'this app does not read as it is'}",
         source.name,
         remedy,
+        prices=foreign.holds_prices,
     )
 
 

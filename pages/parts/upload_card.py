@@ -66,7 +66,8 @@ def show_failure(
             st.button("Close", key=f"close_{key}", type="tertiary", on_click=actions.close_card, args=(key,))
         where = f" ({md_escape(error['where'])})" if error.get("where") else ""
         remedy = str(error.get("remedy", ""))
-        long = bool(error.get("table")) and len(remedy) > LONG_REMEDY
+        table = error.get("table")
+        long = bool(table) and len(remedy) > LONG_REMEDY
         said = "Say what its columns are; nothing has to be dropped again." if long else remedy
         st.markdown(f"{md_escape(error['what'])}{where}. {md_escape(said)}")
         st.caption("Nothing of this file was stored.")
@@ -76,7 +77,9 @@ def show_failure(
         if long:
             with st.expander("What is read without mapping", icon=":material/list:"):
                 st.markdown(md_escape(remedy))
-        mapped = offer_mapping(store, name, error["table"], key=key) if error.get("table") else None
+        if error.get("prices"):
+            st.page_link("prices.py", label="Price book: import a list", icon=":material/sell:")
+        mapped = offer_mapping(store, name, table, key=key) if table else None
         picked = _ask_format(error, key) if asks else None
         return mapped or ({"format": picked} if picked else None)
 

@@ -53,6 +53,10 @@ FOREIGN = {
     "2026/01/01 00:00:00.000, 0:01:00.0, 77, python, 900 MiB\n",
     "dcgm_exporter_counters": "DCGM_FI_DEV_SM_CLOCK,  gauge, SM clock frequency (in MHz).\n"
     "DCGM_FI_DEV_GPU_UTIL,  gauge, GPU utilization (in %).\n",
+    "skypilot_price_list": "InstanceType,vCPUs,MemoryGiB,AcceleratorName,AcceleratorCount,GpuInfo,Price,"
+    "SpotPrice,Region\nx8,8,64,H200,8,,24.0,,north\n",
+    "gpuhunt_price_list": "instance_name,location,price,cpu,memory,gpu_count,gpu_name,gpu_memory,spot\n"
+    "x8,north,24.0,8,64,8,H200,141,False\n",
     "html_page": "<!DOCTYPE html>\n<html><title>Sign in</title></html>\n",
 }  # fmt: skip
 
@@ -74,6 +78,18 @@ def test_known_formats_without_a_reader_are_named(name: str, tmp_path: Path) -> 
     assert name in caught.value.what
     assert caught.value.where == "upload.txt"
     assert caught.value.remedy
+
+
+def test_price_lists_point_to_their_own_command_and_page(tmp_path: Path) -> None:
+    lists = {name: text for name, text in FOREIGN.items() if name.endswith("_price_list")}
+    lists["slurm"] = "AcceleratorName,PricePerAccelerator\nH100,2.5\n"
+    assert {name for name, text in FOREIGN.items() if recognise(text).holds_prices} == set(lists) - {"slurm"}
+    for name, text in lists.items():
+        with pytest.raises(UnreadableFileError) as caught:
+            choose(spooled(text, tmp_path / name, "vms.csv"), Choices())
+        assert "price list" in caught.value.what
+        assert "cli.py prices import FILE --source" in caught.value.remedy
+        assert "Price book" in caught.value.remedy
 
 
 @pytest.mark.parametrize("name", [*FOREIGN])
