@@ -1,6 +1,9 @@
 """The canonical facts that every answer holds, null until a reader fixes them."""
 
-from data.readers.base import Source
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from data.readers.base import Source  # it brings pandas, and the command line starts without it
 
 PHASES = (
     "rollout", "env", "reward", "logprob", "ref", "value", "advantage",
@@ -34,10 +37,24 @@ def blank_facts() -> dict[str, object]:
     return dict.fromkeys((*PLAIN_FACTS, *KEYED_FACTS))
 
 
-def source_facts(source: Source) -> dict[str, object]:
+def source_facts(source: "Source") -> dict[str, object]:
     """`blank_facts` with what the spool pass already knows of the file."""
     facts = blank_facts()
     facts["physical_lines"] = source.physical_lines
     facts["encoding"] = source.encoding
     facts["line_ending"] = source.line_ending
     return facts
+
+
+def gpu_number(gpus: float) -> str:
+    """A number of GPUs: three significant digits where it is not whole.
+
+    >>> gpu_number(1024.0), gpu_number(7.586644691802059)
+    ('1,024', '7.59')
+    """
+    return f"{gpus:,.0f}" if gpus == int(gpus) or gpus >= 100 else f"{gpus:.3g}"
+
+
+def gpu_count(gpus: float) -> str:
+    """The same with its unit: `16 GPUs`, `1 GPU`."""
+    return f"{gpu_number(gpus)} GPU{'' if gpus == 1 else 's'}"

@@ -142,11 +142,14 @@ def _candidate(run: str, clocks: list[tuple[int, datetime, datetime]], span: Spa
     where = f"attempt {attempt}" if attempt is not None else "the run"
     fits = bool(inside) or _fits(first, last, span)
     how = "lies inside" if fits else "meets"
-    why = (
-        f"its time ({span.first:%Y-%m-%d %H:%M} to {span.last:%H:%M} UTC) {how} that of {where} "
-        f"({first:%H:%M} to {last:%H:%M})"
-    )
+    why = f"its time ({_between(span.first, span.last)} UTC) {how} that of {where} ({_between(first, last)})"
     return Candidate(run, attempt, max(overlap, 0.0), fits, why)
+
+
+def _between(first: datetime, last: datetime) -> str:
+    """`2026-03-02 23:50 to 2026-03-03 01:10`; the day is not said twice."""
+    end = f"{last:%H:%M}" if first.date() == last.date() else f"{last:%Y-%m-%d %H:%M}"
+    return f"{first:%Y-%m-%d %H:%M} to {end}"
 
 
 def _fits(first: datetime, last: datetime, span: Span) -> bool:

@@ -1,12 +1,13 @@
 """A person says which run an upload belongs to; the word is kept, replayed, and can be taken back."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from data.errors import UserError
 from data.join import NEW_ATTEMPT, Join
 from data.readers.base import Progress, no_progress
 from data.rebuild import replay_again, uploads_of
+from data.run_details import missing_for_cost
 from data.store import Store
 
 LONGEST_NAME = 200
@@ -113,9 +114,11 @@ def _runs_of(store: Store, target: Target) -> list[str]:
 
 
 def _receipt(store: Store, target: Target) -> dict[str, Any]:
+    """The stored receipt; what dollars lack is as of now, since a replay writes it before the run details."""
     from data.ingest import find_upload
 
     found = find_upload(store, target.sha256)
     if found is None:
         raise RuntimeError(f"upload {target.upload_id} vanished in its own replay")
-    return found.to_dict()
+    lacking = tuple(asdict(one) for run in found.runs for one in missing_for_cost(store, run))
+    return found.with_(missing_for_cost=lacking).to_dict()

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import duckdb
@@ -12,6 +12,8 @@ from data.catalogue import Catalogue, load_catalogue
 from data.catalogue_types import CORE_UNIT, RENT_UNITS
 from data.derive import BY_DETAILS, FIRST_LOGGED, derive
 from data.errors import UserError
+from data.facts_base import gpu_number
+from data.job_details import job_hints, model_words
 from data.readers.base import Choices
 from data.services import METERED_SERVICES
 from data.sql import first
@@ -24,6 +26,9 @@ Role = Literal["train", "rollout", "colocated", "judge", "sandbox"]
 Algorithm = Literal["grpo", "ppo", "dpo", "sft", "distill", "other"]
 Mode = Literal["sync", "one_step_off", "async"]
 Status = Literal["running", "completed", "failed", "cancelled", "unknown"]
+
+
+FILES, SCHEDULER = "files", "scheduler"
 
 
 class PoolDetails(BaseModel):
@@ -76,11 +81,15 @@ class RunDetails(BaseModel):
 
 @dataclass(frozen=True)
 class Suggestion:
-    """An inferred run detail, and the sentence that says how it was inferred."""
+    """An inferred run detail, and the sentence that says how it was inferred.
+
+    `source`: FILES, or SCHEDULER where the accounting of the run's jobs says it.
+    """
 
     field: str
     value: Any
     how: str
+    source: str = FILES
 
 
 @dataclass(frozen=True)
@@ -158,9 +167,29 @@ def missing_for_cost(source: "Store | View", run: str) -> list[Missing]:
 
 
 def proposals(source: "Store | View", run: str) -> list[Suggestion]:
-    """What the files let us infer about a run, newest upload first."""
-    rows = _rows(source, _PROPOSALS, [run])
-    return [Suggestion(name, json.loads(value), how) for name, value, how in rows]
+    """What the files let us infer about a run, newest upload first, and what its scheduler jobs held."""
+    return _proposed(lambda sql, params: _rows(source, sql, params), run)
+
+
+def _proposed(rows: Any, run: str) -> list[Suggestion]:
+    """`proposals` over a function (sql, params) -> tuples.
+
+    GPUs that the scheduler gave are those that are paid: they win over what a log counts, which is told
+    beside them; pools of a log are kept. The name that a driver reports wins over the scheduler's.
+    """
+    found = {name: Suggestion(name, json.loads(value), how) for name, value, how in rows(_PROPOSALS, [run])}
+    for name, value, how in job_hints(rows, run, load_catalogue()):
+        pools = [f for f in ("gpus_train", "gpus_rollout") if f in found] if name == "gpus" else []
+        for pool in pools:
+            found[pool] = replace(found[pool], how=f"{found[pool].how}; in all, by the scheduler, {how}")
+        before = found.get(name)
+        if pools or (before is not None and name == "platform"):
+            continue
+        if before is not None:
+            says = "the same" if before.value == value else gpu_number(before.value)
+            how = f"{how}; the log says {says}: {before.how}"
+        found[name] = Suggestion(name, value, how, SCHEDULER)
+    return [found[name] for name in sorted(found)]
 
 
 _PROPOSALS = """
@@ -263,7 +292,7 @@ def missing(rows: Any, run: str) -> list[Missing]:
         "(SELECT attempt FROM allocations WHERE run = ?) ORDER BY attempt",
         [run, run],
     )
-    inferred = {name: (json.loads(value), how) for name, value, how in rows(_PROPOSALS, [run])}
+    inferred = {s.field: (s.value, s.how) for s in _proposed(rows, run)}
     head = rows("SELECT framework, llm FROM runs WHERE run = ?", [run])
     if not pools and head and head[0][0] in METERED_SERVICES:
         framework, llm = head[0]
@@ -275,7 +304,8 @@ def missing(rows: Any, run: str) -> list[Missing]:
     known_platform = bool(platform and platform[0][0]) if not pools else all(p[3] for p in pools)
     if not known_platform:
         value, how = inferred.get("platform", (None, None))
-        found.append(Missing(run, "platform", _PLATFORM_TEXT, value, how))
+        why_not = "" if value else model_words(rows, run, load_catalogue())
+        found.append(Missing(run, "platform", f"{_PLATFORM_TEXT} {why_not}".rstrip(), value, how))
     timed = rows("SELECT elapsed_s FROM attempts WHERE run = ?", [run])
     untimed = any(seconds is None for *_, seconds in pools) if pools else any(s is None for (s,) in timed)
     if untimed or (not pools and not timed):

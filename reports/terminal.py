@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from data.facts_base import gpu_number
 from reports.home import ask_progress
 
 LONGEST_BAR = 24
@@ -92,7 +93,19 @@ def print_receipt(receipt: Mapping[str, Any]) -> None:
     for text in receipt["warnings"]:
         print(f"  ! {text}")
     for missing in receipt["missing_for_cost"]:
-        print(f"  still needed for dollars: {missing['run']}: {missing['text']}")
+        print(f"  still needed for dollars: {missing['run']}: {missing['text']}{_proposed(missing)}")
+
+
+def _proposed(missing: Mapping[str, Any]) -> str:
+    """What the files propose for a cell that dollars lack, and how it is known."""
+    value = missing.get("proposal")
+    if value is None:
+        return ""
+    if isinstance(value, Mapping):
+        shown = ", ".join(f"{role} {gpu_number(float(gpus))}" for role, gpus in value.items())
+    else:
+        shown = gpu_number(float(value)) if missing["field"] == "gpus" else str(value)
+    return f" Proposed: {shown} ({missing['how']})."
 
 
 def print_passed_over(items: Sequence[Mapping[str, Any]]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import cli
+from data.run_details import PoolDetails, RunDetails, save_details
 from data.store import get_store
 from tests.samples import verl_log
 
@@ -38,3 +39,23 @@ def test_join_and_undo(home: str, tmp_path: Path, capsys) -> None:
     assert code == 1 and "need a run" in refused["error"]["what"]
     with pytest.raises(SystemExit):
         cli.main(["join", "two.log", "--run", "one", "--attempt", "0", "--home", home])
+
+
+def test_a_join_asks_only_for_what_the_run_details_do_not_know(home: str, tmp_path: Path, capsys) -> None:
+    (tmp_path / "one.log").write_text(verl_log(1, 5, run="one"))
+    jobs = tmp_path / "jobs.txt"
+    jobs.write_text(
+        "JobID|JobName|State|Start|End|AllocTRES|NNodes\n"
+        "9|rl|COMPLETED|2031-03-02T00:00:00|2031-03-02T10:00:00|gres/gpu:h100=16|2\n"
+    )
+    assert cli.main(["import", str(tmp_path / "one.log"), str(jobs), "--home", home]) == 0
+    capsys.readouterr()
+    assert cli.main(["join", "jobs.txt", "--run", "one", "--home", home]) == 0
+    asks = [line for line in capsys.readouterr().out.splitlines() if "needed for dollars" in line]
+    assert any("Proposed: 16 (job 9 held 16 GPUs (h100) on 2 nodes" in line for line in asks)
+    assert any("Proposed: h100-sxm (the scheduler calls" in line for line in asks)
+    pool = PoolDetails(pool="all", role="colocated", platform="h100-sxm", gpus=16)
+    save_details(get_store(Path(home)), RunDetails(run="one", pools=[pool]))
+    for said in (["--run", "one", "--attempt", "1"], ["--undo"], ["--run", "one"]):
+        assert cli.main(["join", "jobs.txt", *said, "--home", home]) == 0
+        assert "needed for dollars" not in capsys.readouterr().out

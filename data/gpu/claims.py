@@ -4,6 +4,8 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from data.facts_base import gpu_number
+
 TOLERANCE_FRAC = 0.02
 """Counts from printed rates are rounded; a difference up to this share of the log's count is none."""
 
@@ -63,4 +65,4 @@ def _pairs(
 def _against(name: str, given: float, counted: float, how: str) -> str:
     if abs(given - counted) <= TOLERANCE_FRAC * counted:
         return ""
-    return f"{given:g} {name} were given, but its log counts {counted:g} ({how})"
+    return f"{gpu_number(given)} {name} were given, but its log counts {gpu_number(counted)} ({how})"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from data.facts_base import source_facts
+from data.facts_base import gpu_count, source_facts
 from data.logs.flat_attempts import FlatAttempt
 from data.logs.flat_clock import not_below_steps
 from data.logs.llm_guess import guess_llm
@@ -154,12 +154,13 @@ def _gpu_proposals(one: "Done", tables: dict[str, pd.DataFrame]) -> list[Proposa
         if ratios:
             count = whole(float(np.median(ratios)))
             how = f"median over {len(ratios)} steps of tokens/s / (tokens/s/GPU), {_POOL_WORDS[pool]}"
-            out.append(Proposal(run, name, _integer(count), f"{how} = {count:g}"))
+            out.append(Proposal(run, name, _integer(count), f"{how} = {gpu_count(count)}"))
     steps = tables.get("steps")
     if not out and steps is not None:
         own = steps[(steps["run"] == run) & (steps["throughput_basis"] == "per_gpu")]
         if (inferred := infer_gpus(own)) is not None:
             how = f"median over {len(own)} steps of total tokens / (step seconds x tokens/s/GPU)"
+            how += f" = {gpu_count(inferred)}"
             out.append(
                 Proposal(run, "gpus" if one.run.mode == "sync" else "gpus_train", _integer(inferred), how)
             )

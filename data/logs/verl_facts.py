@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from data.facts_base import PHASES
+from data.facts_base import PHASES, gpu_count
 from data.readers.base import Proposal
 
 _WHOLE_GPU_TOLERANCE = 0.01
@@ -34,7 +34,8 @@ def rate_proposal(run: str, steps: pd.DataFrame, mode: str) -> Proposal | None:
     if count is None:
         return None
     value = int(count) if count == int(count) else count
-    how = f"median over {len(steps)} steps of total tokens / (step seconds x tokens/s/GPU) = {count:g}"
+    how = f"median over {len(steps)} steps of total tokens / (step seconds x tokens/s/GPU)"
+    how += f" = {gpu_count(count)}"
     if mode == "sync":
         return Proposal(run, "gpus", value, how)
     how += "; trainers before mid-2026 left rollout GPUs out of that rate"
@@ -48,7 +49,8 @@ def with_rate(proposals: list[Proposal], rate: Proposal | None) -> list[Proposal
     stated = [p for p in proposals if p.field in ("gpus", "gpus_train")]
     if not stated:
         return [*proposals, rate]
-    told = replace(stated[0], how=f"{stated[0].how}; the token rates say {rate.value}")
+    count = float(str(rate.value))
+    told = replace(stated[0], how=f"{stated[0].how}; the token rates say {gpu_count(count)}")
     return [told if p is stated[0] else p for p in proposals]
 
 

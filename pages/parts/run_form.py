@@ -10,8 +10,10 @@ from pydantic import ValidationError
 from data.catalogue import Catalogue
 from data.catalogue_types import RENT_KINDS
 from data.errors import UserError
+from data.facts_base import gpu_number
 from data.queries import run_details as queries
 from data.run_details import (
+    SCHEDULER,
     Missing,
     PoolDetails,
     Role,
@@ -88,7 +90,7 @@ def initial_pools(details: RunDetails, known: pd.DataFrame, hints: Sequence[Sugg
 
 
 def _inferred(hints: Sequence[Suggestion]) -> list[dict[str, Any]]:
-    found = {h.field: h.value for h in hints}
+    found = {h.field: h.value for h in hints if _may_stand(h)}
     platform = found.get("platform")
     pools = {"gpus_train", "gpus_rollout"} & set(found)
     if len(pools) == 2 or (pools and "gpus" not in found):
@@ -97,6 +99,11 @@ def _inferred(hints: Sequence[Suggestion]) -> list[dict[str, Any]]:
             for role in ("train", "rollout")
         ]
     return [{"pool": "all", "role": "colocated", "platform": platform, "gpus": found.get("gpus")}]
+
+
+def _may_stand(hint: Suggestion) -> bool:
+    """Whether a value may fill its field: a GPU count that is not whole is a sign that something is off."""
+    return not (hint.field.startswith("gpus") and float(hint.value) != int(hint.value))
 
 
 def pools_of(frame: pd.DataFrame) -> tuple[PoolDetails, ...]:
@@ -144,12 +151,23 @@ def _hints(hints: Sequence[Suggestion], catalogue: Catalogue) -> None:
     named = {p.platform_id: p.name for p in catalogue.platforms()}
     named |= catalogue.llm_names()
     lines = [
-        f"- **{FIELD_WORDS.get(h.field, h.field)}: {md_escape(named.get(str(h.value), str(h.value)))}** "
+        f"- **{FIELD_WORDS.get(h.field, h.field)}: {md_escape(_value(h, named))}**{_badge(h)} "
         f"{md_escape(h.how)}"
         for h in hints
     ]
     if lines:
         st.caption("Inferred from the files; nothing counts before you save it:\n" + "\n".join(lines))
+
+
+def _badge(hint: Suggestion) -> str:
+    return " :blue-badge[from the scheduler]" if hint.source == SCHEDULER else ""
+
+
+def _value(hint: Suggestion, named: Mapping[str, str]) -> str:
+    if hint.field.startswith("gpus"):
+        number = gpu_number(float(hint.value))
+        return number if _may_stand(hint) else f"{number}, not a whole number, so type what was held"
+    return named.get(str(hint.value), str(hint.value))
 
 
 def _heads(

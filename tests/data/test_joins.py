@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from data.errors import UserError
 from data.ingest import ingest_file, rebuild, undo_upload
 from data.ingest_files import ingest_files
+from data.join import Span, _candidate
 from data.queries.filters import Filters
 from data.queries.uploads import files_of
 from data.queries.utilisation import per_gpu
@@ -96,6 +97,21 @@ def test_a_gpu_log_inside_the_clock_of_one_run_joins_it_and_says_why(store: Stor
     before = ledger(store)
     assert rebuild(store) == []
     assert tied(store) == {("nightly", 1)} and ledger(store) == before
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "words"),
+    [
+        ("2026-03-02 08:00", "2026-03-02 09:30", "2026-03-02 08:00 to 09:30"),
+        ("2026-03-02 23:50", "2026-03-03 00:10", "2026-03-02 23:50 to 2026-03-03 00:10"),
+        ("2026-03-02 08:00", "2026-04-02 08:00", "2026-03-02 08:00 to 2026-04-02 08:00"),
+    ],
+)
+def test_both_times_of_a_proposal_have_their_day(first: str, last: str, words: str) -> None:
+    clock = datetime.fromisoformat(first), datetime.fromisoformat(last)
+    assert _candidate("r", [(1, *clock)], Span(*clock)).why == (
+        f"its time ({words} UTC) lies inside that of attempt 1 ({words})"
+    )
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,17 @@ import math
 import tempfile
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.errors import UnreadableFileError, UserError
+from data.facts_base import gpu_count
 from data.logs.verl import split_tokens
+from data.logs.verl_facts import rate_proposal, with_rate
 from data.logs.verl_lines import Record, clean, number, parse_step, step_line
-from data.readers.base import Choices
+from data.readers.base import Choices, Proposal
 from data.readers.verl_console import VerlConsoleReader
 from tests.data.verl_files import (
     SUMMARY,
@@ -140,6 +143,16 @@ def test_stated_and_inferred_gpus_are_one_proposal(tmp_path: Path) -> None:
     ]
     inferred = [p for p in read_console(log(line(1, values(1))), tmp_path).proposals if p.field == "gpus"]
     assert [(p.value, "median over 1 steps" in p.how) for p in inferred] == [(16, True)]
+
+
+def test_a_count_that_is_not_whole_is_told_in_three_digits() -> None:
+    steps = pd.DataFrame({"tok_total": [7_586.644691802059], "step_s": [10.0], "throughput": [100.0]})
+    rate = rate_proposal("r", steps, "sync")
+    assert rate is not None and rate.value == pytest.approx(7.586644691802059)
+    assert rate.how.endswith("= 7.59 GPUs")
+    (told,) = with_rate([Proposal("r", "gpus", 16, "configuration")], rate)
+    assert told.how == "configuration; the token rates say 7.59 GPUs"
+    assert [gpu_count(n) for n in (1024.0, 1, 104.6, 0.5)] == ["1,024 GPUs", "1 GPU", "105 GPUs", "0.5 GPUs"]
 
 
 def test_a_growing_log_never_takes_back_what_it_said(tmp_path: Path) -> None:

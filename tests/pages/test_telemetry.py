@@ -90,6 +90,41 @@ def test_what_is_missing_for_dollars_is_asked_with_a_proposal_and_its_reason(app
     assert pools.value["gpus"].tolist() == [8.0]
 
 
+def _pools(at: AppTest) -> pd.DataFrame:
+    return next(e for e in at.data_editor if e.key.startswith("pools_")).value
+
+
+def test_what_the_scheduler_gave_is_proposed_with_a_badge_and_not_taken(app: App, store: Store) -> None:
+    at = _upload(app, "run-a.jsonl", verl_log())
+    jobs = "JobID|JobName|State|Start|End|AllocTRES|NNodes\n"
+    jobs += "9|run-a|COMPLETED|2026-03-02T00:00:00|2026-03-02T10:00:00|gres/gpu:h100=16|2\n"
+    at.file_uploader[0].upload("jobs.txt", jobs.encode())
+    text = _text(at.run())
+    assert "**GPUs: 16** :blue-badge[from the scheduler] job 9 held 16 GPUs (h100) on 2 nodes" in text
+    assert "**platform: H100 SXM** :blue-badge[from the scheduler]" in text
+    assert "the log says 8" in text
+    assert _pools(at)[["platform", "gpus"]].values.tolist() == [["h100-sxm", 16.0]]
+    with store.view() as view:
+        assert view.rows("select count(*) from allocations") == [(0,)]
+
+
+def test_a_count_that_is_not_whole_is_told_and_not_filled_in(app: App) -> None:
+    log = verl_log().replace(b'"perf/throughput": 192.0', b'"perf/throughput": 202.461')
+    at = _upload(app, "run-a.jsonl", log)
+    assert "**GPUs: 7.59, not a whole number, so type what was held**" in _text(at)
+    assert _pools(at)["gpus"].isna().all()
+
+
+def test_a_price_list_is_sent_to_the_price_book(app: App, store: Store) -> None:
+    at = _upload(app, "vms.csv", b"InstanceType,AcceleratorName,AcceleratorCount,Price\nx8,H200,8,24.0\n")
+    assert not at.exception
+    assert "cli.py prices import FILE" in _text(at)
+    assert "prices" in [one.proto.page for one in at.get("page_link")]
+    assert not any(b.label == "Map its columns" for b in at.button)
+    with store.view() as view:
+        assert queries.listing(view).empty
+
+
 def test_saved_details_complete_the_run(app: App, store: Store) -> None:
     at = _upload(app, "run-a.jsonl", verl_log())
     pools = next(e for e in at.data_editor if e.key.startswith("pools_"))
