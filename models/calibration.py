@@ -47,8 +47,8 @@ class Calibration:
     """What a run says about its phases: factors, refusals, facts that are `unknown` (`platform: fact`).
 
     `split` and `operating` are None where engines cannot be placed or their phase is refused.
-    `unattributed_s`: mean seconds of the step that no timed phase explains in the run's mode; `overlap`:
-    share of the composed step that was measured, 1 unless phases overlap by up to a tenth.
+    `step_s`: mean step, composed where it was not timed. `unattributed_s`: mean seconds of it that no timed
+    phase explains in the run's mode; `overlap`: measured over composed step, 1 unless phases overlap.
     """
 
     factors: tuple[Factor, ...]
@@ -56,6 +56,7 @@ class Calibration:
     unknown: tuple[str, ...]
     split: RolloutSplit | None
     operating: Operating | None
+    step_s: float
     unattributed_s: float
     overlap: float
 
@@ -92,12 +93,12 @@ def calibrate(workload: Workload, measured: Measured, points: Sequence[EnginePoi
         factors += [one for one in found if isinstance(one, Factor)]
         refusals += [one for one in found if isinstance(one, Refusal)]
     factors += _constants(seconds)
-    unattributed, overlap, composed = _composition(workload, measured, split)
+    step_s, unattributed_s, overlap, composed = _composition(workload, measured, split)
     if overlap * MOST_OVERLAP < 1:
         refusals.append(Refusal("step", "phases over step", 1 / overlap, STEP_CAUSES))
     factors += composed
     unknown += _unknown_peak(workload, seconds)
-    return Calibration(tuple(factors), tuple(refusals), unknown, split, at, unattributed, overlap)
+    return Calibration(tuple(factors), tuple(refusals), unknown, split, at, step_s, unattributed_s, overlap)
 
 
 def _trained(
@@ -178,22 +179,23 @@ def _constants(seconds: Mapping[str, Floats]) -> list[Factor]:
 
 def _composition(
     workload: Workload, measured: Measured, split: RolloutSplit | None
-) -> tuple[float, float, list[Factor]]:
-    """Seconds that no phase explains, share of the composed step that was measured, and both as factors."""
+) -> tuple[float, float, float, list[Factor]]:
+    """Step seconds, those that no phase explains, measured over composed step, and both as factors."""
+    step_s = measured.mean("step_s")
     if not measured.has_phases:
-        return 0.0, 1.0, []
-    if not math.isfinite(measured.mean("step_s")):
-        left = measured.mean("unattributed_s")
-        return (left if math.isfinite(left) else 0.0), 1.0, []
+        return step_s, 0.0, 1.0, []
     composed = float(step_time(_phases(measured, split), workload.mode, workload.lag).total_s)
-    over = measured.mean("step_s") - composed
-    n = measured.n_steps
-    if over >= 0:
+    if not math.isfinite(step_s):
+        left = measured.mean("unattributed_s")
+        left = left if math.isfinite(left) else 0.0
+        return composed + left, left, 1.0, []
+    if step_s >= composed:
         words = "step less its phases, composed in the run's mode; stays as it is"
-        return over, 1.0, [_mean("unattributed", "seconds", over, "s", n, words)]
-    overlap = measured.mean("step_s") / composed
+        found = _mean("unattributed", "seconds", step_s - composed, "s", measured.n_steps, words)
+        return step_s, step_s - composed, 1.0, [found]
     words = "measured step over its composed phases: they overlap more than the mode says; kept"
-    return 0.0, overlap, [_mean("step", "overlap", overlap, "ratio", n, words)]
+    found = _mean("step", "overlap", step_s / composed, "ratio", measured.n_steps, words)
+    return step_s, 0.0, step_s / composed, [found]
 
 
 def _mean(phase: str, name: str, value: float, unit: str, n: int, words: str) -> Factor:

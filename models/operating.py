@@ -7,7 +7,7 @@ import numpy as np
 from models.decode import DecodeFactors, DecodeLoad, capacity
 from models.machine import Machine, Rates
 from models.placement import Demand, placements
-from models.rollout import RolloutLoad, closed_form_occupancy
+from models.rollout import RolloutLoad, closed_form_occupancy, phase_steps
 from models.shapes import Num, num
 from models.workload import Floats, Pool, Workload
 
@@ -19,9 +19,9 @@ WIDE_REPLICA = 8
 class Operating:
     """Engines of a pool: `replicas` in use, each `replica_gpus` GPUs with `batch` sequences while it is full.
 
-    `batch_cap`: sequences that fit. `steps` decode steps with `batches` sequences make up the phase of the
-    slowest replica; all its tokens at the full batch would take `work_steps`. `domains`: link domains that a
-    replica spans. `kept`: the replica is the run's own.
+    `batch_cap`: sequences that fit. The last response ends after `total_steps` decode steps; all tokens at
+    the full batch would take `work_steps`. `domains`: link domains that a replica spans. `kept`: the replica
+    is the run's own.
     """
 
     replica_gpus: int
@@ -30,16 +30,10 @@ class Operating:
     batch_cap: float
     context: float
     work_steps: float
-    steps: Floats
-    batches: Floats
+    total_steps: float
     domains: int
     expert_parallel: bool
     kept: bool = True
-
-    @property
-    def total_steps(self) -> float:
-        """Decode steps until the last response ends."""
-        return float(self.steps.sum())
 
     @property
     def tail_steps(self) -> float:
@@ -63,7 +57,7 @@ def operate(workload: Workload, pool: Pool, replica_gpus: int, *, kept: bool = T
     Batch: what is in flight, at most what (0.9 C G - weights) / cache at the mean context holds, at most
     `max_batch`. In sync and one-step-off modes a batch drains (`closed_form_occupancy`). In `async` mode
     trajectories of lag + 1 batches are in flight and the batch stays full: the longest response lasts as many
-    steps as it has tokens. Replicas beyond one a response stand idle.
+    steps as it has tokens. Replicas beyond one a response are not used.
     """
     replicas = min(pool.gpus // replica_gpus, int(workload.rollouts))
     spread = workload.llm.is_moe and replica_gpus > WIDE_REPLICA
@@ -77,12 +71,10 @@ def operate(workload: Workload, pool: Pool, replica_gpus: int, *, kept: bool = T
     if workload.mode == "async":
         batch = min(cap, requests * (workload.lag + 1))
         work = requests * workload.lengths.mean / batch
-        longest = float(workload.lengths.expected_longest(workload.rollouts))
-        steps, batches = np.array([max(longest, work)]), np.array([batch])
+        total = max(float(workload.lengths.expected_longest(workload.rollouts)), work)
     else:
-        slots = RolloutLoad(requests, cap, workload.prompt_tokens, float(replicas))
-        busy = closed_form_occupancy(workload.lengths, slots)
-        steps, batches, batch = busy.steps, busy.batch, float(busy.full_batch)
+        full, steps = phase_steps(workload.lengths, _slots(workload, replicas, cap))
+        batch, total = float(full), float(steps)
         work = requests * workload.lengths.mean / batch
     return Operating(
         replica_gpus=replica_gpus,
@@ -91,12 +83,22 @@ def operate(workload: Workload, pool: Pool, replica_gpus: int, *, kept: bool = T
         batch_cap=cap,
         context=float(load.context),
         work_steps=work,
-        steps=steps,
-        batches=batches,
+        total_steps=total,
         domains=-(-replica_gpus // (pool.machine.domain_gpus or replica_gpus)),
         expert_parallel=spread,
         kept=kept,
     )
+
+
+def occupied(workload: Workload, at: Operating) -> tuple[Floats, Floats]:
+    """Decode steps of the slowest replica and its sequences in them, part by part of the phase.
+
+    In `async` mode the batch stays full.
+    """
+    if workload.mode == "async":
+        return np.array([at.total_steps]), np.array([at.batch])
+    busy = closed_form_occupancy(workload.lengths, _slots(workload, at.replicas, at.batch_cap))
+    return busy.steps, busy.batch
 
 
 def source_operating(workload: Workload, factors: DecodeFactors) -> tuple[Operating | None, tuple[str, ...]]:
@@ -151,6 +153,10 @@ def lacking(pool: Pool, replica_gpus: int) -> tuple[str, ...]:
     """Facts of a pool's machine that decode needs and nobody published, as `platform: fact`."""
     needed = ["hbm_bytes_per_s", "hbm_bytes"] + (["domain_gpus"] if replica_gpus > 1 else [])
     return _named(pool.machine, *pool.machine.missing(pool.precision, *needed))
+
+
+def _slots(workload: Workload, replicas: int, cap: float) -> RolloutLoad:
+    return RolloutLoad(workload.rollouts / replicas, cap, workload.prompt_tokens, float(replicas))
 
 
 def _distance(size: int, wanted: int) -> tuple[float, int]:

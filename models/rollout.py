@@ -165,15 +165,8 @@ def closed_form_occupancy(lengths: Lengths, load: RolloutLoad) -> Occupancy:
     (tokens - slots x mean residual) / slots full ones. The batch of the draining steps is slots x survival.
     NaN without a whole slot: the model does not fit (see `capacity`).
     """
-    requests, offered = num(load.requests), num(load.slots)
-    slots = at_most(where(np.asarray(offered < 1), np.nan, offered), requests)
-    one_wave = np.asarray(requests <= num(load.slots))
-    tokens = requests * lengths.mean
-    longest = lengths.expected_longest(requests * load.replicas)
-    draining = where(one_wave, longest, lengths.expected_longest_residual(slots * load.replicas))
-    left = where(one_wave, tokens, at_most(slots * lengths.mean_residual, tokens))
-    full = (tokens - left) / slots
-    draining = at_least(draining, longest - full)
+    slots, full, draining = _drained(lengths, load)
+    one_wave = np.asarray(num(load.requests) <= num(load.slots))
     steps, batch, alive = [full], [slots], 0 * draining
     for piece in range(1, PIECES + 1):
         upto = lengths.survivors(draining * (piece / PIECES), ~one_wave)
@@ -183,6 +176,28 @@ def closed_form_occupancy(lengths: Lengths, load: RolloutLoad) -> Occupancy:
     shape = np.broadcast_shapes(*(np.shape(part) for part in (*steps, *batch, load.prompt_tokens)))
     context = np.broadcast_to(num(load.prompt_tokens) + lengths.mean_residual, (PIECES + 1, *shape))
     return Occupancy(_stacked(steps, shape), _stacked(batch, shape), context)
+
+
+def phase_steps(lengths: Lengths, load: RolloutLoad) -> tuple[Num, Num]:
+    """Sequences while all slots are busy, and decode steps until the last response of all replicas ends.
+
+    Those of `closed_form_occupancy`, without following the batch as it empties.
+    """
+    slots, full, draining = _drained(lengths, load)
+    return slots, full + draining
+
+
+def _drained(lengths: Lengths, load: RolloutLoad) -> tuple[Num, Num, Num]:
+    """Slots in use, steps in which all are, steps in which the batch empties."""
+    requests, offered = num(load.requests), num(load.slots)
+    slots = at_most(where(np.asarray(offered < 1), np.nan, offered), requests)
+    one_wave = np.asarray(requests <= offered)
+    tokens = requests * lengths.mean
+    longest = lengths.expected_longest(requests * load.replicas)
+    draining = where(one_wave, longest, lengths.expected_longest_residual(slots * load.replicas))
+    left = where(one_wave, tokens, at_most(slots * lengths.mean_residual, tokens))
+    full = (tokens - left) / slots
+    return slots, full, at_least(draining, longest - full)
 
 
 def rollout_closed_form(

@@ -11,7 +11,7 @@ from models.decode import LAYER_S, DecodeFactors, decode_step
 from models.engine_fit import EngineFit, engine_fit
 from models.factors import Factor, Refusal, over_steps, prior
 from models.machine import Rates
-from models.operating import Operating, engine_load
+from models.operating import Operating, engine_load, occupied
 from models.prefill import PrefillLoad, prefill
 from models.shapes import Num, num
 from models.workload import EnginePoint, Floats, Workload
@@ -161,9 +161,9 @@ def _prompts(workload: Workload, rollout_s: float) -> Factor | Refusal:
 
 def _terms(workload: Workload, at: Operating) -> _Terms:
     """Terms of all steps; of those of the work alone where lengths do not tell a tail."""
-    steps, batches = at.steps, at.batches
-    if not workload.tail_known:
-        steps, batches = np.array([at.work_steps]), np.array([at.batch])
+    steps, batches = np.array([at.work_steps]), np.array([at.batch])
+    if workload.tail_known:
+        steps, batches = occupied(workload, at)
     load = engine_load(workload, workload.engines, at, batches)
     ideal = decode_step(workload.llm, load, rates_at(workload, at), ALONE)
     return _Terms(
@@ -249,7 +249,8 @@ def _split(
     tail: tuple[float, float, float] | None,
 ) -> RolloutSplit:
     """Parts that add up to the measured phase, at what a step takes with the factors found."""
-    batches = np.append(np.geomspace(1.0, max(at.batch, 1.0), 200), at.batches)
+    steps, occupancy = occupied(workload, at)
+    batches = np.append(np.geomspace(1.0, max(at.batch, 1.0), 200), occupancy)
     load = engine_load(workload, workload.engines, at, batches)
     step_s = np.asarray(decode_step(workload.llm, load, rates_at(workload, at), factors).total_s)
     full_s, first_s = float(step_s[199]), float(step_s[0])
@@ -257,7 +258,7 @@ def _split(
         work_s = decode_s * (1 - tail[1])
         full_s = work_s / at.work_steps
         return RolloutSplit(work_s, decode_s - work_s, prefill_s, full_s, first_s, 1.0, tail)
-    modelled = float(at.steps @ step_s[200:])
+    modelled = float(steps @ step_s[200:])
     work_s = min(at.work_steps * full_s / modelled, 1.0) * decode_s
     tail_s = decode_s - work_s
     if not at.tail_steps > 0 or not tail_s > 0:
