@@ -17,6 +17,10 @@ from charts import (
     own_cost,
     platforms,
     pricebook,
+    projection,
+    projection_bars,
+    projection_breakeven,
+    projection_drivers,
     reconciliation,
     rollouts,
     sandbox,
@@ -73,6 +77,16 @@ FIGURES: dict[str, list[tuple[str, str, Draw]]] = {
     "generations": [
         ("dots", "Published runs by platform generation, yours laid over", _dots),
         ("ratios", "Newer over older platform", _ratios),
+    ],
+    "projection": [
+        ("by_phase", "Step time by phase and platform", projection.by_phase),
+        ("breakeven", "Price below which moving pays", projection_breakeven.breakeven),
+        ("slope", "Dollars a step by price of a GPU-hour", projection_breakeven.slope),
+        ("dollars", "Dollars a step by platform", projection_bars.dollars),
+        ("per_point", "Dollars a point gained by platform", projection_bars.per_point),
+        ("gpus", "GPUs for the same step time", projection_bars.gpus),
+        ("drivers", "Which phase drives the answer", projection_drivers.drivers),
+        ("claims", "Step time with each claim", projection_drivers.claims),
     ],
     "backtest": [("errors", "Median error on models never seen", backtest.errors)],
     "campaigns": [

@@ -6,8 +6,8 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
+from charts import figures, theme
 from charts import projection as charts
-from charts import theme
 from charts.drawn import drawn
 from tests.charts import made_projection as made
 
@@ -128,3 +128,10 @@ def test_text_of_a_file_is_no_markup() -> None:
     rows[1]["platform"] = "<b>x</b>"
     fig = charts.by_phase(made.projection(platforms=rows))
     assert "<b>x</b>" not in "".join(str(t.y) for t in fig.data)
+
+
+def test_reports_draw_every_figure_of_the_question() -> None:
+    drawn = figures.draw(made.projection())
+    assert len(drawn) == len(figures.FIGURES["projection"])
+    assert all(f.layout.meta["alt"] and theme.points(f) <= theme.MAX_POINTS for f in drawn)
+    assert figures.draw(made.empty()) == []
