@@ -15,6 +15,8 @@ from data.slurm_fields import elapsed_seconds
 DEFAULT = ("JobID", "JobName", "Partition", "Account", "AllocCPUS", "State", "ExitCode")
 """What sacct prints when no --format is given."""
 MOST_JOINED = 50
+FREE_TEXT = frozenset({"SubmitLine", "Comment", "AdminComment", "SystemComment", "WorkDir"})
+"""Fields that may hold any text, bars too."""
 JOB_ID = re.compile(r"^\d+(?:_(?:\d+|\[[^\]]*\]))?(?:\+\d+)?(?:\.[\w-]+)?$")
 STATES = frozenset(
     {"BOOT_FAIL", "CANCELLED", "COMPLETED", "COMPLETING", "CONFIGURING", "DEADLINE", "FAILED", "NODE_FAIL",
@@ -177,6 +179,21 @@ def _goes_on(held: Sequence[str], text: str, width: int) -> bool:
     return have + own - 1 <= width and not JOB_ID.match(text.split("|")[0].strip())
 
 
+def _with_free_end(record: Line, layout: Layout) -> Line:
+    """Bars in a command line at the end of the record are its own; a bar before it would move the state."""
+    named = [i for i, name in enumerate(layout.names) if name]
+    last, state = named[-1] if named else 0, layout.at("State")
+    surplus = len(record.cells) - layout.width
+    if surplus <= 0 or layout.names[last] not in FREE_TEXT or state is None:
+        return record
+    if state_of(record.cells[state]) not in STATES:
+        return record
+    cells = record.cells
+    return Line(
+        record.line, (*cells[:last], "|".join(cells[last : last + surplus + 1]), *cells[last + surplus + 1 :])
+    )
+
+
 def _judged(source: Source, layout: Layout, counts: Counts, record: Line, *, last: bool) -> Iterator[Line]:
     fields = len(record.cells)
     if last and not source.ends_with_newline and fields < layout.width:
@@ -185,7 +202,9 @@ def _judged(source: Source, layout: Layout, counts: Counts, record: Line, *, las
     counts.records += 1
     if fields != layout.width:
         counts.ragged_rows += 1
-    if any(cell.strip() for cell in record.cells[layout.width :]):
+    record = _with_free_end(record, layout)
+    surplus = record.cells[layout.width :]
+    if surplus and (not layout.names[-1] or any(cell.strip() for cell in surplus)):
         reason = f"{fields} fields where the header has {layout.width} (a name may hold a bar)"
         counts.set_aside.append(SetAside(record.line, reason, "|".join(record.cells)[:TEXT_LIMIT]))
         return

@@ -39,6 +39,18 @@ def test_steps_and_typed_gpus_are_not_counted_again(tmp_path: Path) -> None:
     assert batch.mapped["AllocTRES"] == "scheduler_jobs.gpus"
 
 
+@pytest.mark.parametrize("bar", ["", "|"])
+def test_a_command_line_at_the_end_may_hold_bars_quotes_and_commas(bar: str, tmp_path: Path) -> None:
+    command = '|sbatch --export=A="x,y" --wrap "python t.py | tee log || true"'
+    batch = read(tmp_path, f"{HEADER}|SubmitLine{bar}", f"{JOB}{command}{bar}", f"{JOB[1:]}|sbatch a{bar}")
+    assert not batch.set_aside
+    assert (batch.facts["jobs"], batch.facts["gpu_hours"]) == (2, 2 * 16 * 26)
+    shifted = JOB.replace("|rl|", "|r|l|")
+    batch = read(tmp_path, f"{HEADER}|SubmitLine{bar}", f"{JOB}|sbatch a{bar}", f"{shifted}|sbatch b{bar}")
+    assert [one.line for one in batch.set_aside] == [3]
+    assert batch.facts["gpu_hours"] == 16 * 26
+
+
 def test_local_time_needs_a_zone(tmp_path: Path) -> None:
     batch = read(tmp_path, HEADER, JOB, choices=Choices(timezone="America/New_York"))
     assert batch.tables["scheduler_jobs"]["started_at"][0] == datetime(2026, 1, 5, 13)
