@@ -63,8 +63,7 @@ def operate(workload: Workload, pool: Pool, replica_gpus: int, *, kept: bool = T
     spread = workload.llm.is_moe and replica_gpus > WIDE_REPLICA
     load = _load(workload, pool, replica_gpus, spread, 1.0)
     cap = float(capacity(workload.llm, load, Rates.of(pool.machine, pool.precision)).batch)
-    if workload.max_batch is not None:
-        cap = min(cap, workload.max_batch)
+    cap = cap if workload.max_batch is None else min(cap, workload.max_batch)
     if replicas < 1 or not cap >= 1:
         return None
     requests = workload.rollouts / replicas

@@ -55,7 +55,7 @@ class Projection:
     `phases`: seconds of a phase itself. `exposed`: what it adds to the step, 0 while the other pool hides it;
     they add up to `step_s`. `whole_step_s`: the rule for steps as a whole, beside the phases; where the run
     has no phases (`basis` "whole step") it is the step. `software`: the factor of the shared noise floor.
-    Tuples have one entry a target: facts that are `unknown`, `cautions` of the move, where engines operate.
+    `moves` has one entry a target.
     """
 
     phases: Mapping[str, Floats]
@@ -63,17 +63,42 @@ class Projection:
     step_s: Floats
     tokens_per_s_per_gpu: Floats
     whole_step_s: Floats
-    whole_step_ratio: Floats
-    gpus: Floats
     software: Floats
-    unknown: tuple[tuple[str, ...], ...]
-    cautions: tuple[tuple[str, ...], ...]
-    operating: tuple[Operating | None, ...]
-    same: tuple[bool, ...]
+    moves: tuple[Move, ...]
     basis: Literal["phases", "whole step"]
     mode: Mode
     lag: float
     overlap: float
+
+    @property
+    def gpus(self) -> Floats:
+        """GPUs of every target (targets,)."""
+        return np.array([one.gpus for one in self.moves], dtype=np.float64)
+
+    @property
+    def whole_step_ratio(self) -> Floats:
+        """Central ratio of the rule for whole steps (targets,)."""
+        return np.array([one.whole_ratio for one in self.moves])
+
+    @property
+    def unknown(self) -> tuple[tuple[str, ...], ...]:
+        """Names of what is not published, or why a phase cannot be projected, a target."""
+        return tuple(one.unknown for one in self.moves)
+
+    @property
+    def cautions(self) -> tuple[tuple[str, ...], ...]:
+        """Assumptions of each move in words."""
+        return tuple(one.cautions for one in self.moves)
+
+    @property
+    def operating(self) -> tuple[Operating | None, ...]:
+        """Where the engines operate on every target; None when unknown."""
+        return tuple(one.operating for one in self.moves)
+
+    @property
+    def same(self) -> tuple[bool, ...]:
+        """True for a target that is the run itself."""
+        return tuple(one.same for one in self.moves)
 
     def breakdown(self) -> dict[str, Floats]:
         """p10, p50, p90 along the first axis (3, targets), of every phase and of the totals."""
@@ -141,7 +166,7 @@ def project(
     """
     if not targets or draws < 100:
         raise ValueError(f"a target and at least 100 draws are needed: {len(targets)}, {draws}")
-    moves = [move(workload, measured, calibration, target) for target in targets]
+    moves = tuple(move(workload, measured, calibration, target) for target in targets)
     noise = _Noise.of(moves, draws, seed)
     phases = {phase: _phase(phase, moves, noise, measured) for phase in PHASES}
     if calibration.split is not None and calibration.split.tail_range[0] < calibration.split.tail_range[2]:
@@ -152,20 +177,15 @@ def project(
     else:
         phases = {phase: np.full_like(whole, math.nan) for phase in PHASES}
         exposed, total = phases, whole
-    gpus = np.array([one.gpus for one in moves], dtype=np.float64)
+    held = np.array([one.gpus for one in moves], dtype=np.float64)
     return Projection(
         phases={phase: array.T for phase, array in phases.items()},
         exposed={phase: array.T for phase, array in exposed.items()},
         step_s=total.T,
-        tokens_per_s_per_gpu=(workload.tokens / (total * gpus[:, None])).T,
+        tokens_per_s_per_gpu=(workload.tokens / (total * held[:, None])).T,
         whole_step_s=whole.T,
-        whole_step_ratio=np.array([one.whole_ratio for one in moves]),
-        gpus=gpus,
         software=noise.software.T,
-        unknown=tuple(one.unknown for one in moves),
-        cautions=tuple(one.cautions for one in moves),
-        operating=tuple(one.operating for one in moves),
-        same=tuple(one.same for one in moves),
+        moves=moves,
         basis="phases" if measured.has_phases else "whole step",
         mode=workload.mode,
         lag=workload.lag,
