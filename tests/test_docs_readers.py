@@ -55,5 +55,7 @@ def test_the_example_is_found_by_the_registry_its_test_passes_and_can_fail(house
 
 
 def test_the_helpers_that_the_page_names_exist():
-    for name in re.findall(r"`((?:data|tests)/[\w/.]+\.(?:py|csv))`", PAGE):
+    named = re.findall(r"`((?:data|tests)/[\w/.]+\.(?:py|csv))`", PAGE)
+    assert named
+    for name in named:
         assert name in (READER, TEST) or (ROOT / name).is_file(), name

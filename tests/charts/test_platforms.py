@@ -41,6 +41,7 @@ def test_bars_show_the_values_of_the_table(result: Result) -> None:
     fig = charts.bars(result, fields=["hbm_tb_s"])
     frame = result.tables["comparison"]
     rows = frame[frame["field"] == "hbm_tb_s"].set_index("platform")
+    assert {trace.name for trace in fig.data} == set(rows.dropna(subset=["value"]).index)
     for trace in fig.data:
         assert trace.x[0] == pytest.approx(rows.loc[trace.name, "value"] / rows["value"].max())
         assert trace.text[0] == f"{rows.loc[trace.name, 'text']} TB/s"
@@ -78,12 +79,12 @@ def test_undated_quotes_are_counted_in_words(result: Result) -> None:
 def test_status_decides_the_shape(result: Result) -> None:
     fig = charts.price_dots(result, kind="on_demand")
     frame = result.tables["prices"]
-    for trace in fig.data:
-        rows = frame[
-            (frame["kind"] == "on_demand") & (frame["platform"] == trace.name) & frame["day"].notna()
-        ]
-        if len(rows):
-            assert list(trace.marker.symbol) == [charts.SYMBOLS[s] for s in rows["status"]]
+    dated = frame[(frame["kind"] == "on_demand") & frame["day"].notna()]
+    drawn = [trace for trace in fig.data if trace.name in set(dated["platform"])]
+    assert drawn
+    for trace in drawn:
+        rows = dated[dated["platform"] == trace.name]
+        assert list(trace.marker.symbol) == [charts.SYMBOLS[s] for s in rows["status"]]
 
 
 def test_nothing_to_draw_is_said(view: View) -> None:
@@ -96,6 +97,6 @@ def test_names_cannot_inject_markup(result: Result) -> None:
     frame = result.tables["prices"].copy()
     frame["provider"] = "<b>x</b>"
     hostile = Result("platforms", {}, "", tables={**result.tables, "prices": frame})
-    for trace in charts.price_dots(hostile, kind="on_demand").data:
-        for words in pd.Series(trace.customdata or []):
-            assert "<b>x" not in words
+    fig = charts.price_dots(hostile, kind="on_demand")
+    shown = [words for trace in fig.data for words in pd.Series(trace.customdata or [])]
+    assert shown and all("x" in words and "<b>x" not in words for words in shown)

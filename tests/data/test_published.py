@@ -47,10 +47,11 @@ def test_what_pairs_hold_equal_is_equal():
         "n_gpus",
         "tp",
     )
-    for pair in TABLES.pairs:
-        if pair.set == "decode":
-            a, b = resolve((TABLES,), pair)
-            assert [getattr(a, k) for k in keys] == [getattr(b, k) for k in keys]
+    decode = [pair for pair in TABLES.pairs if pair.set == "decode"]
+    assert decode
+    for pair in decode:
+        a, b = resolve((TABLES,), pair)
+        assert [getattr(a, k) for k in keys] == [getattr(b, k) for k in keys]
 
 
 @pytest.fixture

@@ -123,7 +123,9 @@ def test_lineage_is_a_share_of_time(statuses: list[cost.AttemptStatus], data: st
         step = data.draw(st.integers(1, 8)) if parent else None
         times = data.draw(st.dictionaries(st.integers(1, 8), positive, min_size=1))
         attempts.append(AttemptTime(number, status, times, parent, step))
-    for item in lineage(attempts).values():
+    found = lineage(attempts)
+    assert len(found) == len(statuses)
+    for item in found.values():
         assert item.kept_frac is not None and 0 <= item.kept_frac <= 1
         if statuses[item.attempt - 1] in ("completed", "running"):
             assert item.kept_frac == 1.0

@@ -73,5 +73,6 @@ def test_prompts_in_between_slow_the_step():
 
 def test_more_replicas_than_sequences_give_no_tokens_nobody_asked_for():
     few = placements(LLAMA_70B, TWICE, replace(DEMAND, sequences=3), FACTORS)
+    assert few.tried
     for one in few.tried:
         assert one.tokens_per_s_per_gpu == pytest.approx(min(one.batch * one.replicas, 3) / one.step_s / 64)
