@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from data.logs.keymap import load_keymap
@@ -51,15 +51,24 @@ _EXTRA: dict[str, tuple[str, ...]] = {
     "env_events.cold_s": ("cold", "cold_start", "startup", "boot"),
     "scheduler_jobs.job_id": ("job", "jobid", "id"),
 }  # fmt: skip
-_ENOUGH = 2
+_SIGNS = 4
+_ANY_MACHINE = frozenset({"ts", "host", "run", "pool", "role", "power_w", "mem_bytes", "temp_c"})
+_GPU_WORDS = frozenset({"sm", "tensor", "dram", "nvml", "dcgm", "nvidia", "cuda", "vram"})
+_OF_A_JOB = frozenset(
+    {"state", "started_at", "ended_at", "submitted_at", "elapsed_s", "nodes", "partition", "gpus"}
+)
 
 
 @dataclass(frozen=True)
 class Guess:
-    """A target with the meanings of those columns whose names are known."""
+    """A target with the meanings of those columns whose names are known.
+
+    `sure`: the names give all that such a row needs, and no row of another kind would be named so.
+    """
 
     target: Target
     columns: Mapping[str, Meaning]
+    sure: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,14 +85,33 @@ def guess(sample: TableSample, target: str | None = None) -> Guess:
     """The kind of rows that fits the names best (or `target`), and what its columns seem to be."""
     wanted = [targets()[target]] if target else list(targets().values())
     tried = [Guess(one, _columns(one, sample)) for one in wanted]
-    return max(tried, key=_fit)
+    return max((replace(one, sure=_sure(one, sample.header)) for one in tried), key=_fit)
 
 
-def _fit(one: Guess) -> tuple[float, int]:
+def _fit(one: Guess) -> tuple[bool, float, int]:
     names = {meaning.field.name for meaning in one.columns.values()}
     given = sum(bool(names & set(group)) for group in one.target.needs)
-    whole = given == len(one.target.needs)
-    return (given / len(one.target.needs) + (_ENOUGH if whole else 0), len(one.columns))
+    return one.sure, given / len(one.target.needs), len(one.columns)
+
+
+def _sure(one: Guess, header: Sequence[str]) -> bool:
+    """Whether the names can mean nothing else: a time beside a power or a memory is no GPU yet."""
+    by_name = {meaning.field.name: column for column, meaning in one.columns.items()}
+    if not all(set(by_name) & set(group) for group in one.target.needs):
+        return False
+    words = {word for column in header for word in _folded(column).split("_")}
+    match one.target.name:
+        case "gpu_samples":
+            told = set(by_name) - _ANY_MACHINE
+            named = {"gpu_index", "uuid", "gpu_id"} & told and len(by_name) >= _SIGNS
+            return bool(named or words & _GPU_WORDS or any(word.startswith("gpu") for word in words))
+        case "scheduler_jobs":
+            return "job" in _folded(by_name["job_id"]) and bool(set(by_name) & _OF_A_JOB)
+        case "env_events":
+            return len({"env", "queued_s", "cold_s", "busy_s"} & set(by_name)) > 1
+        case "costs":
+            return _folded(by_name["billed_cost"]) != "price"
+    return True
 
 
 def _columns(target: Target, sample: TableSample) -> dict[str, Meaning]:

@@ -136,7 +136,10 @@ def _form(screen: _Screen) -> None:
     )
     with st.container(horizontal=True):
         target = _target(screen)
-        zone = _zone(screen, target)
+        zone = _zone(screen, target) if target is not None else None
+    if target is None:
+        st.info("Choose what one row of this table is: then its columns can be mapped.")
+        return
     columns = _columns(screen, target, _initial(screen, target), zone)
     columns |= _counted(screen, target, columns) | _fixed(screen, target, columns)
     run, host = _who(screen, target, columns)
@@ -169,17 +172,20 @@ def _finish(screen: _Screen, target: Target, choices: dict[str, Any]) -> None:
         )
 
 
-def _target(screen: _Screen) -> Target:
+def _target(screen: _Screen) -> Target | None:
+    """What one row is: as last time, else what the header can only mean, else a person's own choice."""
     names = list(targets())
-    before = make_plan(screen.saved.columns).target if screen.saved else guess(screen.table).target
+    found = guess(screen.table)
+    before = make_plan(screen.saved.columns).target if screen.saved else found.target if found.sure else None
     picked = st.selectbox(
         "One row is",
         names,
-        index=names.index(before.name),
+        index=names.index(before.name) if before is not None else None,
         format_func=lambda name: targets()[name].title,
+        placeholder="Choose: the header does not tell",
         key=screen.state("target"),
     )
-    return targets()[picked]
+    return targets()[picked] if picked else None
 
 
 def _initial(screen: _Screen, target: Target) -> dict[str, Meaning]:

@@ -69,6 +69,36 @@ def test_names_propose_fields_with_units(text: str, target: str, wanted: dict[st
     assert make_plan(as_choice(found)).target.name == target
 
 
+@pytest.mark.parametrize(
+    ("header", "target"),
+    [
+        ("timestamp,power,temperature,memory", None),
+        ("time,host,load,memory", None),
+        ("date,price,volume", None),
+        ("id,name,value", None),
+        ("timestamp,level,message", None),
+        ("duration,count", None),
+        ("alpha,beta", None),
+        ("timestamp,gpu_power,memory", "gpu_samples"),
+        ("time,sm_active,power", "gpu_samples"),
+        ("clock,card,load,draw", "gpu_samples"),
+        ("step,loss", "steps"),
+        ("job,start,state", "scheduler_jobs"),
+        ("env,exec,queue", "env_events"),
+        ("date,amount", "costs"),
+        ("step,phase,seconds", "step_phases"),
+    ],
+)
+def test_a_kind_of_row_is_only_told_by_names_that_mean_nothing_else(header: str, target: str | None) -> None:
+    cells = {"timestamp": "2026-01-02 10:00:00", "time": "2026-01-02 10:00:00", "date": "2026-01-02"}
+    cells |= {"clock": "2026-01-02 10:00:00", "start": "2026-01-02 10:00:00", "state": "COMPLETED"}
+    row = ",".join(
+        cells.get(name, "rollout" if name in ("phase", "env") else "7") for name in header.split(",")
+    )
+    found = guess(sample(f"{header}\n{row}"))
+    assert (found.target.name if found.sure else None) == target
+
+
 def test_a_name_alone_is_not_enough() -> None:
     assert "when" not in as_choice(guess(sample("it,when\n1,lunch\n2,dinner"), "steps"))
 

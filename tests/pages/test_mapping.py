@@ -46,6 +46,19 @@ def _steps(store: Store) -> list[tuple[object, ...]]:
         return view.rows("SELECT run, step, step_s, tok_total, truncated_frac, ts FROM steps ORDER BY step")
 
 
+def test_nothing_is_preselected_where_the_header_does_not_tell(app: App, store: Store) -> None:
+    rows = "".join(f"2026-02-03 10:{i:02d}:00,{i},5\n" for i in range(9))
+    at = _press(_drop(app, "meter.csv", f"timestamp,power,level\n{rows}".encode()), "Map its columns")
+    assert not at.exception
+    assert _box(at, "One row is").value is None
+    assert "Choose what one row of this table is" in _text(at)
+    assert not any(b.label == "Read it with this mapping" for b in at.button)
+    _box(at, "One row is").select("gpu_samples")
+    at = at.run()
+    assert _box(at, "power becomes").value == "gpu_samples.power_w"
+    assert any(b.label == "Read it with this mapping" for b in at.button)
+
+
 def test_a_table_that_nobody_knows_is_mapped_read_and_replayed(app: App, store: Store) -> None:
     at = _drop(app, "odd.csv", ODD)
     assert not at.exception
@@ -100,10 +113,9 @@ def test_the_same_columns_are_offered_the_mapping_again(app: App, store: Store) 
 def test_what_is_still_needed_is_said_and_nothing_can_be_read_before(app: App) -> None:
     at = _press(_drop(app, "odd.csv", b"alpha,beta\n1,2\n3,4\n5,6\n"), "Map its columns")
     assert not at.exception
-    assert "Still needed" in _text(at)
-    assert next(b for b in at.button if b.label == "Read it with this mapping").disabled
     _box(at, "One row is").select("steps")
     at = at.run()
+    assert next(b for b in at.button if b.label == "Read it with this mapping").disabled
     assert "Still needed for a training step: step" in _text(at)
     _box(at, "alpha becomes").select("steps.step")
     at = at.run()
