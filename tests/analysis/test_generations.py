@@ -89,7 +89,9 @@ def test_default_shows_one_framework_version(full: Home) -> None:
 def test_pairs_differ_in_the_platform_alone(full: Home) -> None:
     frame = reference_table(full.book, PRICE)
     rows = frame.set_index("row_id")
-    for pair in pairs(frame, ORDER).to_dict("records"):
+    found = pairs(frame, ORDER).to_dict("records")
+    assert found
+    for pair in found:
         a, b = rows.loc[pair["row_a"]], rows.loc[pair["row_b"]]
         assert a["platform_id"] != b["platform_id"]
         for column in (
@@ -221,6 +223,7 @@ def test_unknown_values_are_refused(full: Home, bad: dict[str, str]) -> None:
 
 def test_every_offered_choice_works(full: Home) -> None:
     offered = choices(full.book)
+    assert offered["stack"] and offered["model"]
     for stack in offered["stack"]:
         assert len(ask(full, stack=stack).tables["reference"])
     for model in offered["model"]:

@@ -226,7 +226,9 @@ def test_the_csv_of_a_map_places_each_cell_in_the_middle_of_its_bin() -> None:
 @pytest.mark.parametrize("mode", ["light", "dark"])
 @pytest.mark.parametrize("made", [steps_result(), rollout_result(), gpu_result()])
 def test_complete_and_harmless_in_both_modes(made: Result, mode: theme.Mode) -> None:
-    for fig in figures.draw(made, mode):
+    drawn = figures.draw(made, mode)
+    assert drawn
+    for fig in drawn:
         assert fig.layout.meta["alt"] and fig.layout.meta["table"] in made.tables
         assert 0 < theme.points(fig) <= theme.MAX_POINTS
         spec = json.loads(fig.to_json())
