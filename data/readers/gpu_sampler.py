@@ -44,6 +44,9 @@ _NOT_A_GPU = frozenset(
      "server", "chassis", "peak", "max", "min", "avg", "mean", "average", "delta", "reserved", "allocated",
      "free", "enc", "dec", "encoder", "decoder"}
 )  # fmt: skip
+_OF_MORE = frozenset({"total", "sum", "all", "cluster", "rack", "pdu", "job", "overall", "aggregate"})
+"""Words of sums over GPUs; of a board there is only one in a GPU."""
+_NO_SAMPLE = frozenset({"idle", "tdp", "rated", "nominal", "estimated", "predicted"})
 _HOST = frozenset({"cpu", "ram", "load"})
 _PROCESS_WORDS = frozenset({"pid", "process_name", "process_id"})
 _RL_WORDS = frozenset({"step", "loss", "reward", "epoch_num", "lr", "learning_rate", "_step", "global_step"})
@@ -163,7 +166,9 @@ def measure_of(name: str) -> Column | None:
     `utilization_memory` is nvidia-smi's utilization.memory; `memory_utilization` may be how full it is.
     """
     words, unit = tokens_of(name)
-    if unit is None or words & _NOT_A_GPU:
+    if unit is None or words & (_NOT_A_GPU | _NO_SAMPLE):
+        return None
+    if words & (_OF_MORE - {"total"}) or ("total" in words and not words & (_MEMORY | {"board"})):
         return None
     dimension = _DIMENSION.get(unit.lower())
     if dimension == "share" and _CONTROLLER.match(normal(name)):
@@ -171,9 +176,10 @@ def measure_of(name: str) -> Column | None:
     if dimension == "share":
         return _share(words, unit)
     if dimension == "bytes" and words & _MEMORY:
+        used = bool(words & {"used", "usage", "use"})
         if words & {"total", "capacity"}:
-            return Column("mem_total_bytes", unit)
-        return Column("mem_bytes", unit) if words & {"used", "usage", "use"} else None
+            return None if used else Column("mem_total_bytes", unit)
+        return Column("mem_bytes", unit) if used else None
     if dimension == "power" and words & {"power", "draw"}:
         return Column("power_limit_w" if words & {"limit", "cap"} else "power_w", unit)
     if dimension == "heat" and words & {"temp", "temperature"} and not words & _MEMORY:
