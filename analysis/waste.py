@@ -32,8 +32,8 @@ from analysis.waste_parts import (
 from analysis.waste_samples import read_evidence
 from analysis.waste_spells import COLUMNS as SPELLS
 from analysis.waste_spells import MACHINES, MOST_EVENTS, events, machines
+from analysis.waste_track import TRACK, track_of
 from analysis.waste_words import Answered, answer, figures, notices
-from data.queries import waste as queries
 from data.queries.filters import Filters
 from data.view import View
 from models.cents import apportion
@@ -42,13 +42,12 @@ from models.waste import Split
 
 Frac = Annotated[float, Field(ge=0, le=1)]
 Minutes = Annotated[float, Field(ge=0, le=1440)]
-MOST_PHASE_RUNS, TRACK_BINS = 20, 150
+MOST_PHASE_RUNS = 20
 RUN_NUMBERS = ["usd", *(f"{b}_usd" for b in BARS), "working_usd", "waste_high_usd", "gpu_hours"]
 RUN_NUMBERS += ["coverage_frac", "idle_bubble_gpu_h"]
 RUNS = ["who", "run", *RUN_NUMBERS]
 BEHIND = ["bar", "who", "run", "usd"]
 PHASES = ["run", "phase", "frac", "usd"]
-TRACK = ["start", "end", "step_first", "step_last", "pool", "phase", "seconds", "frac"]
 THRESHOLDS = ["threshold", "value", "unit", "default", "meaning"]
 
 
@@ -119,9 +118,11 @@ def compute(view: View, params: WasteParams) -> Result:
     told = Answered(params.run, found, bill, in_cents(bill), split_of(bill.cuts), evidence, unproven)
     said = [*found.notices, *notices(told), *(n for n in spend.notices if n.code == "synthetic")]
     said += checked(view, params)[1] if params.run else []
+    track, why_none = track_of(view, params.run)
+    said += why_none
     return result(
         "waste", view, params, answer(told), headline=figures(told),
-        tables=_tables(view, params, told, inside, spend),
+        tables={**_tables(view, params, told, inside, spend), "track": track},
         assumptions=[*found.assumptions, *evidence.assumptions],
         notices=[n for n in said if not (params.run and n.code == "bill_is_whole")],
         prices=pd.DataFrame({"price_id": list(found.price_ids)}),
@@ -132,7 +133,9 @@ def _nothing_paid(view: View, params: WasteParams) -> Result:
     """The answer for a run that no charge and no priced allocation of the period names."""
     words = f"Nothing paid in this period names {params.run}: load its bill, or fill in its pools and prices."
     bare = {name: pd.DataFrame(columns=columns) for name, columns in EMPTY.items()}
-    return result("waste", view, params, words, tables=bare, notices=[Notice("no_match", words, params.run)])
+    track, why_none = track_of(view, params.run)
+    said = [Notice("no_match", words, params.run), *why_none]
+    return result("waste", view, params, words, tables={**bare, "track": track}, notices=said)
 
 
 def _tables(
@@ -151,7 +154,6 @@ def _tables(
         "phases": _phases(view, spend, sheet, [str(r["run"]) for r in records(spend.runs)]),
         "behind": _behind(bill, sheet),
         "on_rungs": on_rungs(bill, sheet, told.found.has_scheduler),
-        "track": queries.track(view, params.run, TRACK_BINS) if params.run else table([], TRACK),
         "thresholds": _thresholds(params),
     }
 

@@ -134,7 +134,7 @@ def track(result: Result, mode: Mode = "light", over: pd.DataFrame | None = None
     frame = result.tables.get("track")
     title = "Phases of the run over time, in percent of the step"
     if not has(frame, "start", "phase", "frac"):
-        why = "The log times no phases, or its steps carry no time of day."
+        why = next((w.text for w in result.warnings if w.code == "no_track"), "No run is chosen.")
         return theme.empty(why, title=title, table="track", mode=mode)
     pools = sorted(frame["pool"].unique())
     fig = make_subplots(

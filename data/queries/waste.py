@@ -135,6 +135,14 @@ select b.start, b."end", b.step_first, b.step_last, p.pool, p.phase, p.seconds,
  order by b.start, p.pool, p.phase
 """
 
+_TRACK_GAPS = f"""
+with {PICKED}, {ONE_STEP}
+select count(*), count(*) filter (step_s > 0),
+       count(*) filter (ts is not null or (elapsed_s is not null and started_at is not null)),
+       (select count(*) from step_phases join picked using (run) where kind in ('wall', 'exposed'))
+  from one_step left join (select run, attempt, started_at from attempts) using (run, attempt)
+"""
+
 
 def gpus(view: View, filters: Filters, start: datetime, end: datetime) -> pd.DataFrame:
     """Sampled GPUs of [start, end): gpu_id, host, run, pool, role, platform, minutes, mig. GPUs without a run
@@ -220,3 +228,11 @@ def track(view: View, run: str, bins: int) -> pd.DataFrame:
     step_last, pool (as the file names it), phase, seconds and frac of the pool's clock in the stretch.
     """
     return view.frame(_TRACK, {**Filters(runs=(run,)).parameters(), "bins": bins})
+
+
+def track_gaps(view: View, run: str) -> dict[str, int]:
+    """What there is to lay a run's phases over time: counts of `steps`, of those that are `timed` and those
+    `placed` at a time of day, and of `phases` (timers on the clock of a step).
+    """
+    names = ("steps", "timed", "placed", "phases")
+    return dict(zip(names, view.rows(_TRACK_GAPS, Filters(runs=(run,)).parameters())[0], strict=True))
