@@ -41,7 +41,8 @@ class Pools:
     """Pools of a run; `blocked`: why they are not enough for any projection, `gap`: why not for phases.
 
     Where one pool does both, engines and trainer are the same object. `side_usd_per_h`: judges and
-    sandboxes, which stay what they are; those without a price are left out, and a notice says so.
+    sandboxes, which stay what they are; those without a price are left out, and a notice says so. `sandbox`:
+    platform of the sandboxes' CPUs, '' when nobody said.
     """
 
     blocked: str = ""
@@ -50,6 +51,7 @@ class Pools:
     engines: PoolOf | None = None
     trainer: PoolOf | None = None
     side_usd_per_h: float = 0.0
+    sandbox: str = ""
     assumptions: tuple[Assumption, ...] = ()
     notices: tuple[Notice, ...] = ()
 
@@ -85,7 +87,13 @@ def read_pools(run: str, allocations: pd.DataFrame, book: Catalogue, price: str,
             return Pools(blocked=words)
     side = [usd for r in rows if r["role"] not in ROLES and known(usd := _per_hour(r))]
     pools = {role: _pool(found) for role, found in by_role.items() if found}
-    told = Pools(side_usd_per_h=math.fsum(side), assumptions=priced.assumptions, notices=priced.notices)
+    boxes = [text(r["platform"]) or "" for r in rows if r["sandbox"]]
+    told = Pools(
+        side_usd_per_h=math.fsum(side),
+        sandbox=boxes[0] if len(set(boxes)) == 1 else "",
+        assumptions=priced.assumptions,
+        notices=priced.notices,
+    )
     return _by_mode(run, mode, pools, told)
 
 

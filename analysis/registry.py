@@ -56,6 +56,7 @@ _ALL = (
     Question("reprice", "RepriceParams", "What would the same runs cost at other prices?"),
     Question("platforms", "PlatformsParams", "Platforms side by side"),
     Question("generations", "GenerationsParams", "Platform generations: published runs and yours"),
+    Question("projection", "ProjectionParams", "What would a run take and cost on another platform?"),
     Question("backtest", "BacktestParams", "How wrong have the projections been?"),
     Question("campaigns", "CampaignsParams", "What did campaigns cost, and what bought nothing?"),
     Question("energy", "EnergyParams", "How much energy, and from which evidence?"),

@@ -2,7 +2,18 @@
 
 from pathlib import Path
 
-from analysis.formulas import backtest, bill, campaigns, core, energy, month, prices, tenure, waste
+from analysis.formulas import (
+    backtest,
+    bill,
+    campaigns,
+    core,
+    energy,
+    month,
+    prices,
+    projection,
+    tenure,
+    waste,
+)
 from analysis.formulas.formula import Formula
 
 FORMULAS_VERSION = "1"
@@ -17,6 +28,7 @@ _ALL: tuple[Formula, ...] = (
     *month.METRICS,
     *prices.METRICS,
     *backtest.METRICS,
+    *projection.METRICS,
 )
 
 FORMULAS: dict[str, Formula] = {item.id: item for item in _ALL}

@@ -1,0 +1,144 @@
+"""What a projection assumes, and what a reader must know beside its numbers."""
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from analysis.projection_model import Asked
+from analysis.projection_money import Floats, rent_assumption
+from analysis.projection_seen import Seen, joined, spread
+from analysis.result import Assumption, Notice
+from analysis.words import digits3, listing
+from data.catalogue import Catalogue
+from models.factors import Refusal
+
+MODEL_FACTS = ("hbm_tb_s", "hbm_usable_bytes", "hbm_gb", "scaleup_domain_gpus")
+RATE_FACTS = {"bf16": "bf16_dense_tflops", "fp8": "fp8_dense_tflops", "fp4": "fp4_dense_tflops"}
+NO_LOG = "no log says it"
+
+
+def assumptions(asked: Asked, seen: Sequence[Seen]) -> list[Assumption]:
+    """What was not measured in this run: precision, defaults of the workload, facts of chips, prices."""
+    source, params, book = asked.source, asked.params, asked.book
+    own_precision = (params.source_gen_precision, params.source_train_precision)
+    out = [
+        Assumption(f"precision of the run's {what}", value, "", "assumed", f"{NO_LOG}; a parameter", "")
+        for what, value in zip(("generation", "training"), own_precision, strict=True)
+    ]
+    out += _workload(asked)
+    own = [pool.platform_id for pool in source.pools.each]
+    used = dict.fromkeys([*own, *(p for one in seen for p in one.aim.platforms)])
+    out += _facts(book, used, dict.fromkeys((*own_precision, *params.on_target)))
+    out += source.pools.assumptions
+    rents = [asked.rents.of(platform_id) for one in seen for platform_id in one.aim.platforms]
+    out += [rent_assumption(book, rent) for rent in dict.fromkeys(rents) if not math.isnan(rent.usd)]
+    return out
+
+
+def _workload(asked: Asked) -> list[Assumption]:
+    if asked.model is None or asked.source.tokens is None or asked.source.lengths is None:
+        return []
+    told, work, found = asked.source.tokens, asked.model.workload, asked.source.lengths
+    out = [Assumption("optimiser updates a step", work.updates, "updates", "assumed", NO_LOG, "")]
+    if not told.trained > 0:
+        source = "prompt and generated tokens: trained tokens are not logged"
+        out.append(Assumption("tokens trained a step", work.trained_tokens, "tokens", "derived", source, ""))
+    if not told.groups > 0:
+        out.append(Assumption("responses to a prompt", 1.0, "responses", "assumed", NO_LOG, ""))
+    if work.mode in ("one_step_off", "async") and not told.staleness > 0:
+        out.append(Assumption("age of rollouts at most", work.lag, "updates", "assumed", NO_LOG, ""))
+    status = "derived" if found.known else "assumed"
+    out.append(Assumption("mean response", work.lengths.mean, "tokens", status, found.words, ""))
+    row = asked.book.llm(asked.source.llm)
+    if row is not None:
+        size = f"{row.params_total_b:g} B, {row.params_active_b:g} B active"
+        out.append(Assumption(f"parameters of {row.name}", size, "", row.status, row.source, ""))
+    at = asked.model.calibration.operating
+    if at is not None:
+        words = f"{at.replicas} replicas of {at.replica_gpus} GPUs, batch {digits3(at.batch)}"
+        source = "best rate that fits: no log says the layout"
+        out.append(Assumption("layout of the engines", words, "", "derived", source, ""))
+    return out
+
+
+def _facts(book: Catalogue, platforms: Iterable[str], precisions: Iterable[str]) -> list[Assumption]:
+    fields = [RATE_FACTS[p] for p in precisions]
+    out = []
+    for platform_id in platforms:
+        platform = book.platform(platform_id)
+        for name in (*fields, *MODEL_FACTS):
+            row = book.fact(platform_id, name)
+            if row is not None and not (name == "hbm_gb" and book.fact(platform_id, "hbm_usable_bytes")):
+                label = f"{platform.name if platform else platform_id}: {name}"
+                out.append(Assumption(label, row.value, row.unit, row.status, row.source, row.date))
+    return out
+
+
+def notices(asked: Asked, seen: Sequence[Seen]) -> list[Notice]:
+    """What a reader must know beside the numbers."""
+    source = asked.source
+    out = [*source.notices]
+    if source.gaps:
+        words = f"{source.run} is projected as a whole step, for {'; '.join(source.gaps)}"
+        out.append(Notice("phases_not_measured", words, source.run))
+    if source.timed is not None and source.timed.engines_from.startswith("what the trainer"):
+        words = (
+            f"{source.run}: no clock of the engines is logged; they take what the trainer worked and waited."
+        )
+        out.append(Notice("engines_inferred", words, source.run))
+    if source.lengths is not None and not source.lengths.known and source.lengths.lengths is not None:
+        told = source.lengths
+        words = f"{source.run}: {told.words}, so the tail of a rollout is assumed. {told.remedy}"
+        out.append(Notice("tail_assumed", words, source.run))
+    out += _prior_notice(asked)
+    if asked.params.changes_precision:
+        gen, train = asked.params.on_target
+        words = f"Targets compute at another precision, as asked: rollouts {gen}, training {train}."
+        out.append(Notice("precision_changed", words, "precision"))
+    for one in seen:
+        out += _target_notices(asked.book, one)
+    return out
+
+
+def _prior_notice(asked: Asked) -> list[Notice]:
+    if asked.model is None:
+        return []
+    names = [
+        f"{f.phase} ({f.name.replace('_', ' ')})" for f in asked.model.calibration.factors if not f.identified
+    ]
+    if not names:
+        return []
+    words = f"{asked.source.run} does not fix these factors, which rest on a prior: {listing(names, 6)}."
+    return [Notice("prior_factors", words, asked.source.run)]
+
+
+def _target_notices(book: Catalogue, one: Seen) -> list[Notice]:
+    name, out = one.aim.name(book), []
+    if one.missing:
+        out.append(Notice("facts_unknown", f"{name} cannot be projected. {joined(*one.missing)}", name))
+        return out
+    if one.rent.missing and not np.isnan(one.step_s).any():
+        out.append(Notice("price_missing", one.rent.missing, name))
+    out += [Notice("move_assumption", f"{name}: {words}.", name) for words in one.cautions]
+    if one.phases and _apart(one.step_s, one.whole_step_s):
+        rule = spread(one.whole_step_s)
+        words = (
+            f"{name}: the rule for whole steps gives {digits3(rule[1])} s ({digits3(rule[0])} to "
+            f"{digits3(rule[2])}), outside the band by phases."
+        )
+        out.append(Notice("rules_differ", words, name))
+    return out
+
+
+def _apart(first: Floats, second: Floats) -> bool:
+    """True when two p10..p90 bands share nothing."""
+    a, b = spread(first), spread(second)
+    return a[2] < b[0] or b[2] < a[0]
+
+
+def refusal_words(run: str, refusals: Sequence[Refusal]) -> str:
+    """Why a run is refused: the factor that is impossible, and its likely causes."""
+    parts = [f"{r.phase} would reach {digits3(r.value)} of what is possible ({r.factor})" for r in refusals]
+    causes = list(dict.fromkeys(cause for r in refusals for cause in r.causes))
+    return f"{run} is not projected: {'; '.join(parts)}. Likely cause: {'; or '.join(causes)}."

@@ -1,0 +1,46 @@
+"""The rule for whole RL steps: beside the phases, or alone where nobody logged them. Seconds."""
+
+import math
+
+import numpy as np
+
+from analysis.projection_money import Floats
+from models.moves import Band, Target
+from models.projection import FLOOR_SIGMA
+from models.transfer import PRIOR_SHARES, StepCase, step_ratio
+from models.workload import Pool
+
+
+def whole_ratio(engines: Pool, trainer: Pool, target: Target, fixed_frac: float) -> float:
+    """Step time on a target over the one on the run's pools, as the back-test of whole steps predicts it.
+
+    `fixed_frac`: share of a step that did not scale in published pairs, whatever the count of GPUs. NaN where
+    a bandwidth of the engines, a peak of the trainers or the band of the pairs is not published.
+    """
+    if (target.engines, target.trainer) == (engines, trainer):
+        return 1.0
+    ends = (engines.machine.hbm_bytes_per_s, target.engines.machine.hbm_bytes_per_s)
+    flops = target.trainer.machine.flops_at(target.trainer.precision)
+    own = trainer.machine.flops_at(trainer.precision)
+    if ends[0] is None or ends[1] is None or math.isnan(flops * own) or not target.step.known:
+        return math.nan
+    bandwidth = ends[1] / ends[0] * target.engines.gpus / engines.gpus
+    case = StepCase(bandwidth, flops / own * target.trainer.gpus / trainer.gpus, 1.0)
+    return step_ratio(case, PRIOR_SHARES, fixed_frac)
+
+
+def whole_draws(step_s: float, step_sigma: float, ratio: float, band: Band, draws: int, seed: int) -> Floats:
+    """Draws (draws,) of a step: mean measured seconds x ratio x two-sided log-normal of the pairs' band.
+
+    Each side is at least as wide as the noise floor of other software; none where nothing moves (ratio 1 in a
+    band without width). `step_sigma`: log standard error of the mean. NaN where the ratio is.
+    """
+    if math.isnan(ratio):
+        return np.full(draws, math.nan)
+    rng = np.random.default_rng(seed)
+    normal, other = rng.standard_normal((2, draws))
+    moved = ratio != 1.0 or band.low < band.high
+    below, above = (max(side, FLOOR_SIGMA) if moved else 0.0 for side in band.sigmas)
+    speed = normal * np.where(normal < 0, below, above)
+    out: Floats = step_s * ratio * np.exp(-speed + step_sigma * other)
+    return out

@@ -1,0 +1,139 @@
+"""The sentence and the figures of a projection."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from analysis.common import figure
+from analysis.pairfactors import UNSEEN
+from analysis.projection_even import even_draws
+from analysis.projection_model import Asked
+from analysis.projection_money import Floats
+from analysis.projection_seen import Base, Seen, spread
+from analysis.projection_targets import platform_names
+from analysis.projection_unknown import no_count_words
+from analysis.result import Figure
+from analysis.words import digits3, listing, money
+from data.catalogue import Catalogue
+from models.breakeven import verdict
+
+MODEL_FACTS = ("hbm_tb_s", "hbm_usable_bytes", "hbm_gb", "scaleup_domain_gpus")
+RATE_FACTS = {"bf16": "bf16_dense_tflops", "fp8": "fp8_dense_tflops", "fp4": "fp4_dense_tflops"}
+NO_STEP = "no target has a step that can be projected: see what is missing beside each"
+PER = "a GPU-hour"
+
+
+def best_of(base: Base, seen: Sequence[Seen]) -> Seen | None:
+    """The target of the sentence: of those that are no slower the one with the fewest dollars a step, of all
+    where none is; without prices the fastest.
+    """
+    known = [one for one in seen if not math.isnan(one.middle_s)]
+    faster = [one for one in known if one.middle_s <= 1.001 * base.source.step_s] or known
+    priced = [one for one in faster if not math.isnan(one.usd_per_h)]
+    if priced:
+        return min(priced, key=lambda one: one.usd_per_h * one.middle_s)
+    return min(faster, key=lambda one: one.middle_s, default=None)
+
+
+def answer(book: Catalogue, base: Base, seen: Sequence[Seen]) -> str:
+    """The run, the target, the price at which moving pays; then the fastest target where it is another."""
+    source = base.source
+    own = platform_names(book, dict.fromkeys(pool.platform_id for pool in source.pools.each))
+    head = f"Run {source.run} takes {digits3(source.step_s)} s a step on {source.gpus} {own}"
+    best = best_of(base, seen)
+    if best is None:
+        return f"{head}; {NO_STEP}."
+    how = "" if best.phases else ", by the rule for whole steps, for its phases are not known"
+    low, middle, high = (digits3(value) for value in spread(best.step_s))
+    text = (
+        f"{head}; on {best.count.gpus} {best.aim.name(book)} it would take {middle} s (p10–p90 {low} to "
+        f"{high}){how}: {_even_words(base, best)}."
+    )
+    fastest = min((one for one in seen if not math.isnan(one.middle_s)), key=lambda one: one.middle_s)
+    told = [best]
+    if fastest is not best:
+        told.append(fastest)
+        low, middle, high = (digits3(value) for value in spread(fastest.step_s))
+        name = f"{fastest.count.gpus} {fastest.aim.name(book)}"
+        text += f" Fastest: {name}, {middle} s ({low} to {high}); {_even_words(base, fastest)}."
+    return text + _unseen(book, told)
+
+
+def _even_words(base: Base, best: Seen) -> str:
+    draws = even_draws(base, best)
+    low, middle, high = spread(draws)
+    if math.isnan(middle):
+        return "what moving may cost is not known, for the run's own GPUs have no price here"
+    text = f"moving pays below {money(middle)} {PER} ({money(low)} to {money(high)})"
+    if math.isnan(best.rent.usd):
+        return f"{text}; there is no quote to hold against it"
+    told = {"pays": "it pays", "does not pay": "it does not", "cannot tell": "too close to tell"}
+    words = told[verdict(draws, best.rent.usd).words]
+    return f"{text}, {best.rent.label} is {money(best.rent.usd)}: {words}"
+
+
+def _unseen(book: Catalogue, told: Sequence[Seen]) -> str:
+    """Which of the named moves take their band from platforms that no pair holds."""
+    parts = []
+    for one in told:
+        found = (("decode", one.factors.decode), ("training", one.factors.training))
+        phases = " and ".join(name for name, factor in found if factor.basis == UNSEEN)
+        if phases and one.phases:
+            parts.append(f"{one.aim.name(book)} ({phases})")
+    if not parts:
+        return ""
+    return f" No pair was published for {listing(parts)}: there the band is that of platforms never seen."
+
+
+def figures(base: Base, seen: Sequence[Seen], asked: Asked, boundary: str) -> list[Figure]:
+    """Measured step, step on the best target, break-even price, GPUs for the same step, factors."""
+    best, source = best_of(base, seen), base.source
+    ends = _ends(base.step_s)
+    out = [figure("measured_step_s", source.step_s, n=source.steps, boundary=boundary, **ends)]
+    out += [_step_figure(asked.book, best, boundary), _even_figure(base, best, boundary)]
+    out.append(_cycle_figure(asked.book, best, boundary))
+    known = () if asked.model is None else asked.model.calibration.factors
+    label = "Factors the run identifies"
+    out.append(
+        figure(
+            "factors_identified",
+            float(sum(f.identified for f in known)) if known else None,
+            n=len(known) or None,
+            label=f"{label}, of {len(known)}" if known else label,
+            missing="its phases are not known, so no factor is calibrated",
+        )
+    )
+    return out
+
+
+def _ends(draws: Floats) -> dict[str, Any]:
+    low, _, high = spread(draws)
+    return {"low": low, "high": high, "interval": "p10_p90"}
+
+
+def _step_figure(book: Catalogue, best: Seen | None, boundary: str) -> Figure:
+    if best is None:
+        return figure("projected_step_s", None, missing=NO_STEP)
+    label = f"Step on {best.count.gpus} {best.aim.name(book)}"
+    return figure("projected_step_s", best.middle_s, label=label, boundary=boundary, **_ends(best.step_s))
+
+
+def _even_figure(base: Base, best: Seen | None, boundary: str) -> Figure:
+    if best is None:
+        return figure("break_even_usd_per_gpu_h", None, missing=NO_STEP)
+    draws = even_draws(base, best)
+    missing = base.rent.missing or "the run's own GPUs have no price"
+    middle = spread(draws)[1]
+    return figure("break_even_usd_per_gpu_h", middle, boundary=boundary, missing=missing, **_ends(draws))
+
+
+def _cycle_figure(book: Catalogue, best: Seen | None, boundary: str) -> Figure:
+    name, label = "gpus_same_cycle", "GPUs for the same step time"
+    if best is None or best.cycle is None:
+        missing = NO_STEP if best is None else "the phases of the run are not known"
+        return figure(name, None, label=label, missing=missing)
+    found, label = best.cycle, f"{best.aim.name(book)} for the same step time"
+    if found.gpus is None:
+        return figure(name, None, label=label, missing=no_count_words(found), boundary=boundary)
+    ends = {"low": found.gpus_low, "high": found.gpus_high, "interval": "p10_p90"}
+    return figure(name, float(found.gpus), label=label, boundary=boundary, **ends)
