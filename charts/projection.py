@@ -10,7 +10,6 @@ from analysis.words import digits3, percent
 from charts import theme
 from charts.blocks import error_bars, has
 from charts.projection_style import (
-    BAR_WIDTH,
     MEASURED,
     PHASES,
     ends,
@@ -18,7 +17,6 @@ from charts.projection_style import (
     phase_marker,
     phase_name,
     rows_dressed,
-    small,
 )
 from charts.synthetic import marked
 from charts.theme import Mode
@@ -53,7 +51,7 @@ def by_phase(result: Result, mode: Mode = "light") -> go.Figure:
     rows_dressed(
         fig,
         list(names.values()),
-        [_head(row, names[row["target"]], mode) for row in table.to_dict("records")],
+        [_head(row, names[row["target"]]) for row in table.to_dict("records")],
         title=TITLE,
         note=f"Solid: measured. Hatched: projected. Crossed: nobody attributed it{overlap}",
         alt=_alt(table),
@@ -103,7 +101,6 @@ def _bar(
         x=part["seconds"],
         y=[names[t] for t in part["target"]],
         orientation="h",
-        width=BAR_WIDTH,
         name=phase_name(phase),
         legendgroup=phase,
         showlegend=first,
@@ -131,7 +128,6 @@ def _whole(part: pd.DataFrame, kind: str, names: dict[str, str], mode: Mode) -> 
         x=part["step_s"],
         y=[names[t] for t in part["target"]],
         orientation="h",
-        width=BAR_WIDTH,
         name=WHOLE,
         legendgroup="whole",
         marker=theme.status_marker(theme.palette(mode).quiet, kind, mode),
@@ -188,14 +184,14 @@ def _rule(result: Result, names: dict[str, str], mode: Mode) -> go.Scatter | Non
     )
 
 
-def _head(row: dict[str, Any], name: str, mode: Mode) -> str:
+def _head(row: dict[str, Any], name: str) -> tuple[str, str]:
     gpus = f"{row['gpus']:,.0f} GPUs" if known(row["gpus"]) else ""
     seconds = (
         f"{digits3(row['step_s'])} s{ends(row['step_s_low'], row['step_s_high'])}"
         if known(row["step_s"])
         else ""
     )
-    return f"<b>{name}</b>  {small(' · '.join(t for t in (gpus, seconds) if t), mode)}"
+    return name, " · ".join(t for t in (gpus, seconds) if t)
 
 
 def _unknown(table: pd.DataFrame, names: dict[str, str]) -> dict[str, str]:

@@ -7,11 +7,11 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from analysis.result import Result
-from analysis.words import digits3, money
+from analysis.words import count, digits3, money
 from charts import theme
 from charts.blocks import error_bars, has
 from charts.projection import row_names
-from charts.projection_style import BAR_WIDTH, MEASURED, ends, known, rows_dressed, small
+from charts.projection_style import MEASURED, ends, known, rows_dressed
 from charts.synthetic import marked
 from charts.theme import Mode
 
@@ -24,6 +24,7 @@ class Measure:
     axis: str
     unknown: str
     usd: bool = False
+    whole: bool = False
 
 
 NO_PRICE = "no price of this kind: see the break-even price"
@@ -32,7 +33,10 @@ MEASURES = {
     "usd_per_rollout": Measure("Dollars a rollout by platform", "USD a rollout", NO_PRICE, True),
     "usd_per_point": Measure("Dollars a point gained by platform", "USD a point", NO_PRICE, True),
     "gpus_same_cycle": Measure(
-        "GPUs for the same step time, by platform", "GPUs", "no number of GPUs reaches this step time"
+        "GPUs for the same step time, by platform",
+        "GPUs",
+        "no number of GPUs reaches this step time",
+        whole=True,
     ),
     "tokens_per_s_per_gpu": Measure("Tokens/s a GPU by platform", "tokens/s/GPU", "not known"),
 }
@@ -80,7 +84,7 @@ def bars(result: Result, column: str, mode: Mode) -> go.Figure:
     rows_dressed(
         fig,
         list(names.values()),
-        [_head(r, names[r["target"]], column, info, mode) for r in rows],
+        [_head(r, names[r["target"]], column, info) for r in rows],
         title=info.title,
         note="Solid: measured. Hatched: projected. Whiskers: p10–p90",
         alt=f"Bars of {info.axis}: {told}.",
@@ -108,7 +112,6 @@ def _bar(part: pd.DataFrame, column: str, kind: str, names: dict[str, str], mode
         x=part[column],
         y=[names[t] for t in part["target"]],
         orientation="h",
-        width=BAR_WIDTH,
         name=kind,
         marker=theme.status_marker(colours.accent, kind, mode),
         error_x=whiskers,
@@ -118,7 +121,7 @@ def _bar(part: pd.DataFrame, column: str, kind: str, names: dict[str, str], mode
 
 
 def _value(value: float, info: Measure) -> str:
-    return money(value) if info.usd else digits3(value)
+    return money(value) if info.usd else count(round(value)) if info.whole else digits3(value)
 
 
 def _ends(row: dict[str, Any], column: str, info: Measure) -> str:
@@ -131,9 +134,9 @@ def _price_words(row: dict[str, Any]) -> str:
     return f", at {money(rate)} a GPU-hour{name}" if known(rate) else ""
 
 
-def _head(row: dict[str, Any], name: str, column: str, info: Measure, mode: Mode) -> str:
+def _head(row: dict[str, Any], name: str, column: str, info: Measure) -> tuple[str, str]:
     told = f"{_value(row[column], info)}{_ends(row, column, info)}" if known(row[column]) else ""
-    return f"<b>{name}</b>  {small(told, mode)}".rstrip()
+    return name, told
 
 
 def _lacking(row: dict[str, Any], info: Measure) -> str:

@@ -10,7 +10,7 @@ from analysis.result import Result
 from analysis.words import digits3, money
 from charts import theme
 from charts.blocks import band, has
-from charts.projection_style import BAR_WIDTH, MEASURED, ends, known, rows_dressed, small
+from charts.projection_style import MEASURED, ends, known, rows_dressed
 from charts.synthetic import marked
 from charts.theme import Mode
 
@@ -50,7 +50,7 @@ def breakeven(result: Result, mode: Mode = "light") -> go.Figure:
     rows_dressed(
         fig,
         list(names.values()),
-        [_head(r, names[r["target"]], table, mode) for r in prices.to_dict("records")],
+        [_head(r, names[r["target"]], table) for r in prices.to_dict("records")],
         title=TITLE,
         note="Moving pays left of the band; inside it nobody can tell. Marks: quotes",
         alt=f"Bands of the price of a GPU-hour below which moving pays: {told}; quotes marked.",
@@ -87,7 +87,6 @@ def _band(solved: pd.DataFrame, names: dict[str, str], mode: Mode) -> go.Bar:
         base=solved["low"],
         y=[names[t] for t in solved["target"]],
         orientation="h",
-        width=BAR_WIDTH,
         name=BAND,
         marker=theme.status_marker(theme.palette(mode).accent, "projected", mode),
         customdata=[_price_words(r) for r in solved.to_dict("records")],
@@ -140,12 +139,12 @@ def _quote_words(row: dict[str, Any]) -> str:
     return "<br>".join(theme.escape(line) for line in lines if line)
 
 
-def _head(row: dict[str, Any], name: str, table: pd.DataFrame, mode: Mode) -> str:
+def _head(row: dict[str, Any], name: str, table: pd.DataFrame) -> tuple[str, str]:
     mine = table[(table["target"] == row["target"]) & table["quote_usd_per_gpu_h"].notna()]
     told = [f"{money(q)} {v}" for q, v in zip(mine["quote_usd_per_gpu_h"], mine["verdict"], strict=True)]
     rest = f" · {len(told) - MOST_TOLD} more" if len(told) > MOST_TOLD else ""
     words = " · ".join(told[:MOST_TOLD]) + rest if told else "no quote of this kind"
-    return f"<b>{name}</b>  {small(theme.escape(words), mode)}"
+    return name, theme.escape(words)
 
 
 @marked

@@ -9,7 +9,7 @@ from analysis.result import Result
 from analysis.words import digits3, percent
 from charts import theme
 from charts.blocks import error_bars, has
-from charts.projection_style import ends, known, phase_name, rows_dressed, small
+from charts.projection_style import ends, known, phase_name, rows_dressed
 from charts.synthetic import marked
 from charts.theme import Mode
 
@@ -41,7 +41,7 @@ def drivers(result: Result, mode: Mode = "light", target: str = "") -> go.Figure
     rows_dressed(
         fig,
         labels,
-        [_head(r, mode) for r in rows.to_dict("records")],
+        [_head(r) for r in rows.to_dict("records")],
         title=DRIVERS,
         note=f"{_platform(result, chosen)}. A phase far right is worth measuring before money is spent",
         alt=f"Dots by phase; {phase_name(first['phase'])} takes {percent(first['seconds_frac'])} of the "
@@ -70,10 +70,10 @@ def _dots(values: pd.Series, labels: list[str], name: str, colour: str, hollow: 
     )
 
 
-def _head(row: dict[str, Any], mode: Mode) -> str:
+def _head(row: dict[str, Any]) -> tuple[str, str]:
     parts = [f"{percent(row['seconds_frac'])} of the step"] if known(row["seconds_frac"]) else []
     parts += [f"{percent(row['variance_frac'])} of the uncertainty"] if known(row["variance_frac"]) else []
-    return f"{phase_name(row['phase'])}  {small(', '.join(parts), mode)}"
+    return phase_name(row["phase"]), ", ".join(parts)
 
 
 def _platform(result: Result, target: str) -> str:
@@ -102,7 +102,6 @@ def claims(result: Result, mode: Mode = "light") -> go.Figure:
             base=rows["step_s_without"],
             y=labels,
             orientation="h",
-            width=0.14,
             name="what the claim changes",
             marker=theme.status_marker(colours.accent, "assumed", mode),
             hoverinfo="skip",
@@ -115,7 +114,7 @@ def claims(result: Result, mode: Mode = "light") -> go.Figure:
     rows_dressed(
         fig,
         labels,
-        [_claim_head(r, _platform(result, r["target"]), mode) for r in rows.to_dict("records")],
+        [_claim_head(r, _platform(result, r["target"])) for r in rows.to_dict("records")],
         title=CLAIMS,
         note="Each acts on the phase it speaks of alone. Claims are scenarios, never measurements",
         alt=f"Step time without and with {len(rows)} claims.",
@@ -147,7 +146,7 @@ def _step(
     )
 
 
-def _claim_head(row: dict[str, Any], platform: str, mode: Mode) -> str:
+def _claim_head(row: dict[str, Any], platform: str) -> tuple[str, str]:
     left = f"x {digits3(row['left_after'])} of the whole step" if known(row["left_after"]) else ""
     words = theme.escape(" · ".join(t for t in (platform, left) if t))
-    return f"<b>{theme.short(row['statement'], 34)}</b>  {small(words, mode)}"
+    return theme.short(row["statement"], 44), words

@@ -1,5 +1,6 @@
 """How projections look: phases of a step, measured solid, projected hatched, names above their bars."""
 
+import html
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,8 +25,10 @@ PHASES = {
 """Phases of a projected step in the order of a step, with their names on screen."""
 SOFTWARE = {"software": "Software of the platform"}
 """What blurs every phase alike: a driver of the answer, no phase of the step."""
-ROW_PX, AROUND_PX, BAR_WIDTH, ABOVE = 54, 66, 0.3, 0.34
-WORDS_WIDE, MOST_LINES = 50, 2
+AROUND_PX, BAR_PX = 66, 17
+ROW_PX, TALL_ROW_PX = 54, 70
+"""Height of a row whose head takes one line, or two where one would not fit a phone."""
+LINE_WIDE, WORDS_WIDE, MOST_LINES = 46, 50, 2
 MEASURED = "measured"
 
 
@@ -49,7 +52,9 @@ def phase_marker(phase: str, kind: str, mode: Mode) -> dict[str, Any]:
     """Return the marker of one phase: time that nobody attributed is crossed, whoever counted it."""
     colour = phase_colour(phase, mode)
     if phase != "unattributed":
-        return theme.status_marker(colour, kind, mode)
+        marker = theme.status_marker(colour, kind, mode)
+        dense = {"size": 5, "solidity": 0.5} if "pattern" in marker else {}
+        return {**marker, **({"pattern": {**marker["pattern"], **dense}} if dense else {})}
     surface = theme.palette(mode).surface
     pattern = {"shape": "x", "fgcolor": colour, "bgcolor": surface, "size": 6, "solidity": 0.35}
     return {"color": surface, "line": {"width": 1, "color": colour}, "pattern": pattern}
@@ -61,8 +66,8 @@ def known(value: object) -> bool:
 
 
 def ends(low: object, high: object, words: Any = digits3) -> str:
-    """Return ' (35 – 49)', or '' where an end is not known."""
-    if not (known(low) and known(high)):
+    """Return ' (35 – 49)', or '' where an end is not known or both read alike."""
+    if not (known(low) and known(high)) or words(low) == words(high):
         return ""
     return f" ({words(low)} – {words(high)})"
 
@@ -70,7 +75,7 @@ def ends(low: object, high: object, words: Any = digits3) -> str:
 def rows_dressed(
     fig: go.Figure,
     names: Sequence[str],
-    heads: Sequence[str],
+    heads: Sequence[tuple[str, str]],
     *,
     title: str,
     note: str,
@@ -82,23 +87,30 @@ def rows_dressed(
 ) -> go.Figure:
     """Give each of `names`, the categories of the vertical axis, a row with its head above the bar.
 
-    `heads` are written as they are (escaped by the caller). `unknown`: row -> why it has no bar, in words.
+    `heads`: a name and what stands beside it in quiet letters, or under it where one is too long for a phone;
+    the caller has escaped both. `unknown`: row -> why it has no bar, in words.
     """
+    tall = any(len(html.unescape(f"{name} {tail}")) > LINE_WIDE for name, tail in heads)
+    row_px = TALL_ROW_PX if tall else ROW_PX
     theme.apply(
         fig, title=title, subtitle=note, alt=alt, table=table, mode=mode, x=x,
-        height=AROUND_PX + ROW_PX * len(names),
+        height=AROUND_PX + row_px * len(names),
     )  # fmt: skip
     colours = theme.palette(mode)
-    for place, (name, head) in enumerate(zip(names, heads, strict=True)):
-        _text(fig, head, place - ABOVE, colours.text, 12)
+    above = (BAR_PX / 2 + 3) / row_px
+    for place, (name, (head, tail)) in enumerate(zip(names, heads, strict=True)):
+        between = "<br>" if tall else "  "
+        text = f"<b>{head}</b>{between}{small(tail, mode)}" if tail else f"<b>{head}</b>"
+        _text(fig, text, place - above, colours.text, 12, "bottom")
         why = (unknown or {}).get(name)
         if why:
-            _text(fig, _folded(why), place + 0.1, colours.quiet, 11)
+            _text(fig, _folded(why), place - above + 1 / row_px, colours.quiet, 11, "top")
+    fig.update_traces(width=BAR_PX / row_px, selector={"type": "bar"})
     fig.update_yaxes(
         type="category",
         categoryorder="array",
         categoryarray=list(names),
-        range=[len(names) - 0.6, -0.6],
+        range=[len(names) - 0.62, -0.5 - above],
         showticklabels=False,
         ticks="",
         showgrid=False,
@@ -108,9 +120,9 @@ def rows_dressed(
     return fig
 
 
-def _text(fig: go.Figure, text: str, y: float, colour: str, size: int) -> None:
+def _text(fig: go.Figure, text: str, y: float, colour: str, size: int, anchor: str) -> None:
     fig.add_annotation(
-        x=0, xref="paper", xanchor="left", y=y, yanchor="middle", text=text, showarrow=False, align="left",
+        x=0, xref="paper", xanchor="left", y=y, yanchor=anchor, text=text, showarrow=False, align="left",
         font={"size": size, "color": colour}, borderpad=0,
     )  # fmt: skip
 
