@@ -162,7 +162,7 @@ def add_attempt(tables: Tables, mapping: Mapping, attempt: FlatAttempt, before: 
     for number in sorted(attempt.by_step):
         step = attempt.by_step[number]
         measures, rates = _measures(tables, mapping, step, gaps.get(number))
-        phases = _phases(mapping, attempt.number, step)
+        phases = _phases(tables, mapping, attempt.number, step)
         if measures or rates or phases:
             tables.steps.append(_step_row(mapping, attempt.number, step, measures, rates))
         tables.step_phases.extend(phases)
@@ -277,11 +277,14 @@ def _step_row(
     return row
 
 
-def _phases(mapping: Mapping, attempt: int, step: Step) -> list[dict[str, object]]:
+def _phases(tables: Tables, mapping: Mapping, attempt: int, step: Step) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for key, rule in mapping.timers:
         seconds = step.values.get(key)
-        if seconds is None or math.isnan(seconds) or seconds < 0:
+        if seconds is None or math.isnan(seconds):
+            continue
+        if seconds < 0:
+            tables.set_aside.append(SetAside(step.line, "negative", repr(seconds), key))
             continue
         if rule.basis == OUTSIDE:
             mapping.outside_s[rule.phase] = mapping.outside_s.get(rule.phase, 0.0) + seconds

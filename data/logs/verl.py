@@ -164,7 +164,7 @@ def add_step(
     tables.set_aside.extend(aside)
     derived = _derive(measures, context)
     helpers = {name: measures.pop(name) for name in _HELPERS if name in measures}
-    phases = _phase_rows(context, attempt, record)
+    phases = _phase_rows(tables, context, attempt, record)
     if measures or phases or helpers:
         key = {"run": context.run, "attempt": attempt, "step": record.step}
         row: dict[str, object] = {**key, "source": context.source, "elapsed_s": elapsed_s}
@@ -194,11 +194,14 @@ def _derive(measures: dict[str, float], context: Context) -> dict[str, object]:
     return out
 
 
-def _phase_rows(context: Context, attempt: int, record: Record) -> list[dict[str, object]]:
+def _phase_rows(tables: Tables, context: Context, attempt: int, record: Record) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for key, rule in _timers(context.mode):
         seconds = record.values.get(key)
-        if seconds is None or math.isnan(seconds) or seconds < 0:
+        if seconds is None or math.isnan(seconds):
+            continue
+        if seconds < 0:
+            tables.set_aside.append(SetAside(record.line, "negative", repr(seconds), key))
             continue
         rows.append(
             {

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import TypeGuard
 
 from data.errors import UnreadableFileError
@@ -29,6 +30,7 @@ EMPTY = "a record without any number"
 TOO_LARGE = "a number too large to hold"
 SAMPLE = "this may be a sample, as run.history() gives; sums over steps are then too low. Use scan_history."
 _OBJECT = ("{", "[")
+_FASTER, _SLACK_S = 1.5, 60.0
 
 
 @dataclass
@@ -208,8 +210,28 @@ def _run(name: str, rows: list[Row], history: History, file: FlatFile) -> FlatRu
     lost = gaps_in(history.log_steps.get(name, []))
     if lost:
         _add(file.warnings, [f"_step has gaps ({lost} log calls are missing): {SAMPLE}"])
+    _add(file.warnings, _clocks(name, rows))
     pool = pool_of(keys) if framework == "prime-rl" else None
     return FlatRun(name, rows, framework=framework, pool=pool)
+
+
+def _clocks(run: str, rows: list[Row]) -> list[str]:
+    """What to say where the run's own seconds pass faster than its time stamps, which cannot be.
+
+    Slower is possible: the time between the end of a run and its resumption is in the stamps alone.
+    """
+    own = stamped = 0.0
+    clocked = [(row.elapsed_s, row.ts) for row in rows if row.elapsed_s is not None and row.ts is not None]
+    for (first_s, first), (last_s, last) in pairwise(clocked):
+        seconds, passed = last_s - first_s, (last - first).total_seconds()
+        if seconds >= 0 and passed >= 0:
+            own, stamped = own + seconds, stamped + passed
+    if own <= _FASTER * stamped + _SLACK_S:
+        return []
+    return [
+        f"_runtime of {run} advances by {own:,.0f} s while _timestamp advances by {stamped:,.0f} s: one of "
+        "them is not in seconds. The time of the run is taken from _runtime."
+    ]
 
 
 def _add(warnings: list[str], more: Iterable[str]) -> None:

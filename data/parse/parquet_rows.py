@@ -1,6 +1,7 @@
 """Rows of a Parquet file as plain values by column name."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,6 +27,11 @@ def parquet_names(schema: pa.Schema) -> tuple[str, ...]:
     return tuple(name for name in schema.names if name != "__index_level_0__")
 
 
+def _plain(row: dict[str, object]) -> dict[str, object]:
+    """Exact decimals, as databases export them, are numbers like others."""
+    return {name: float(cell) if isinstance(cell, Decimal) else cell for name, cell in row.items()}
+
+
 def parquet_records(source: Source, progress: Progress) -> Iterator[dict[str, object]]:
     """All rows in file order; raises UnreadableFileError where the file is damaged."""
     table = open_parquet(source)
@@ -33,7 +39,7 @@ def parquet_records(source: Source, progress: Progress) -> Iterator[dict[str, ob
     columns = list(parquet_names(table.schema_arrow))
     try:
         for batch in table.iter_batches(batch_size=BATCH_ROWS, columns=columns):
-            yield from batch.to_pylist()
+            yield from (_plain(row) for row in batch.to_pylist())
             done += batch.num_rows
             progress("read", done, total)
     except (pa.ArrowException, OSError, ValueError) as problem:

@@ -159,3 +159,12 @@ def test_every_record_is_accounted_for(lines: list[str], closed: bool) -> None:
     whole = sum(item.column is None for item in batch.set_aside)
     assert batch.records == batch.stored + whole + sum(batch.ignored.values())
     assert not batch.tables["steps"].duplicated(["run", "attempt", "step"]).any()
+
+
+def test_a_negative_timer_is_set_aside(tmp_path: Path) -> None:
+    batch = read_jsonl(jsonl({1: values(1), 2: {**values(2), "timing_s/gen": -4.0}}), tmp_path)
+    assert [(one.line, one.column, one.reason) for one in batch.set_aside] == [
+        (2, "timing_s/gen", "negative")
+    ]
+    phases = batch.tables["step_phases"]
+    assert phases.loc[phases["source_key"] == "timing_s/gen", "step"].tolist() == [1]

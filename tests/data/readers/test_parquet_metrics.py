@@ -1,6 +1,7 @@
 """Parquet of run histories and of other training logs."""
 
 import io
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,15 @@ def test_a_flat_log_needs_a_step_column(tmp_path: Path) -> None:
     assert batch.facts["step_seconds_sum"] == 18.0
     with pytest.raises(UserError):
         choose(spooled(parquet([{"user": "a", "n": 3}]), tmp_path, "x.parquet"), Choices())
+
+
+def test_exact_decimals_are_numbers(tmp_path: Path) -> None:
+    column = {"_step": [1, 2], "_runtime": [10.0, 20.0], "_timestamp": [1767225610.0, 1767225620.0]}
+    exact = pa.array([Decimal("7.25"), Decimal("8.50")], pa.decimal128(10, 2))
+    out = io.BytesIO()
+    pq.write_table(pa.table({**column, "timing/step": exact}), out)
+    batch = load(out.getvalue(), tmp_path, "wandb_history_parquet")
+    assert steps(batch)["step_s"].tolist() == [7.25, 8.5]
 
 
 def test_runs_by_name(tmp_path: Path) -> None:

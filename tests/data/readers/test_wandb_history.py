@@ -167,6 +167,30 @@ def test_a_run_time_that_no_run_has_is_set_aside(runtime: float, tmp_path: Path)
     assert batch.stored == 2
 
 
+@pytest.mark.parametrize(("unit", "told"), [(1, False), (1000, True)])
+def test_a_clock_that_outruns_its_stamps_is_told(unit: int, told: bool, tmp_path: Path) -> None:
+    rows = [
+        {
+            "_step": n,
+            "_runtime": 100 * n * unit,
+            "_timestamp": 1767225600 + 100 * n,
+            "perf/time_per_step": 9.0,
+        }
+        for n in range(1, 4)
+    ]
+    said = "_runtime of run advances by 200,000 s while _timestamp advances by 200 s"
+    assert any(said in text for text in load(history_csv(rows), tmp_path).warnings) == told
+
+
+def test_the_gap_before_a_resumption_is_no_contradiction(tmp_path: Path) -> None:
+    rows = [
+        {"_step": n, "_runtime": 100 * n, "_timestamp": 1767225600 + 100 * n + (90_000 if n > 2 else 0),
+         "perf/time_per_step": 9.0}
+        for n in range(1, 5)
+    ]  # fmt: skip
+    assert not any("_runtime of" in text for text in load(history_csv(rows), tmp_path).warnings)
+
+
 def test_numbers_beyond_a_double_are_missing(tmp_path: Path) -> None:
     records = clocked(verl(1, 2), offset=1)
     records[0]["critic/rewards/mean"] = 10**400
