@@ -65,8 +65,8 @@ def power_kw(setting: Setting, platform_id: str) -> float:
 def refusal(setting: Setting, one: Asked, aimed: Aimed) -> str:
     """Why the claim does not act on this target, in one sentence; empty when it does."""
     return (
-        _wrong_phase(setting, one, aimed)
-        or _wrong_platform(setting, one, aimed)
+        _wrong_platform(setting, one, aimed)
+        or _wrong_phase(setting, one, aimed)
         or _wrong_model(setting, one)
         or _wrong_precision(one, aimed)
         or _no_money(setting, one)
