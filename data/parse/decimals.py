@@ -31,9 +31,12 @@ def table_decimals(columns: Sequence[Sequence[str | None]], delimiter: str) -> l
 
 
 class PlainCells:
-    """Cells of a table rewritten as numbers with a decimal point and no thousands, where they are numbers."""
+    """Cells of a table rewritten as numbers with a decimal point and no thousands, where they are numbers.
 
-    def __init__(self, source: Source, layout: CsvLayout) -> None:
+    Without `ask` a doubtful cell is left as it is, which is enough for a look at the first rows.
+    """
+
+    def __init__(self, source: Source, layout: CsvLayout, ask: bool = True) -> None:
         self._place = f"{source.name}, line {layout.header_line}"
         self._header = layout.header
         sample = [row.cells for row in islice(CsvRows(source, layout), LEARN_ROWS)]
@@ -42,7 +45,7 @@ class PlainCells:
             columns = []
         self._marks = dict(enumerate(table_decimals(columns, layout.delimiter)))
         numbers = {i for i, cells in enumerate(columns) if all(map(_is_number, cells))}
-        self._asked = {i for i, mark in self._marks.items() if mark == DOUBTFUL and i in numbers}
+        self._asked = {i for i, mark in self._marks.items() if ask and mark == DOUBTFUL and i in numbers}
 
     def cell(self, column: int, text: str) -> str:
         """The cell for `parse_number`; raises UnreadableFileError for a `1,234` that may be either."""

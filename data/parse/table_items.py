@@ -25,13 +25,14 @@ Item = tuple[int, str, dict[str, object]]
 
 @dataclass
 class Items:
-    """Iterate once; `records` = items handed out + `set_aside`."""
+    """Iterate once; `records` = items handed out + `set_aside`. `ask`: refuse numbers that may be two."""
 
     source: Source
     records: int = 0
     set_aside: list[SetAside] = field(default_factory=list)
     facts: dict[str, object] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
+    ask: bool = True
 
     def read(self, progress: Progress) -> Iterator[Item]:
         """All records in file order. Raises UnreadableFileError for a header without rows or broken JSON."""
@@ -46,7 +47,7 @@ class Items:
         layout = read_layout(self.source)
         rows = CsvRows(self.source, layout, progress)
         missing = 0
-        for row in PlainCells(self.source, layout).rows(rows):
+        for row in PlainCells(self.source, layout, self.ask).rows(rows):
             missing += sum(1 for cell in row.cells if is_missing(cell))
             self.records += 1
             named = zip(layout.header, row.cells, strict=False)

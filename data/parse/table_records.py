@@ -30,12 +30,13 @@ Record = tuple[int, str, dict[str, str]]
 
 @dataclass
 class Records:
-    """Iterate once; `records` = records handed out + `set_aside`."""
+    """Iterate once; `records` = records handed out + `set_aside`. `ask`: refuse numbers that may be two."""
 
     source: Source
     records: int = 0
     set_aside: list[SetAside] = field(default_factory=list)
     facts: dict[str, object] = field(default_factory=dict)
+    ask: bool = True
 
     def read(self, progress: Progress = no_progress) -> Iterator[Record]:
         """All records in file order; raises UnreadableFileError when it is no table after all."""
@@ -44,7 +45,7 @@ class Records:
                 self.records += 1
                 yield number, "", _texts(value)
             return
-        items = Items(self.source)
+        items = Items(self.source, ask=self.ask)
         for line, text, fields in items.read(progress):
             yield line, text, _texts(fields)
         self.records, self.set_aside, self.facts = items.records, items.set_aside, items.facts
@@ -102,7 +103,7 @@ def table_sample(source: Source) -> TableSample | None:
         return None
     try:
         with tempfile.TemporaryDirectory(prefix="ipd-sample-") as folder:
-            records = Records(_short(source, Path(folder)))
+            records = Records(_short(source, Path(folder)), ask=False)
             found = [cells for _, _, cells in islice(records.read(), SAMPLE_ROWS)]
     except (UserError, ValueError, RecursionError):
         return None

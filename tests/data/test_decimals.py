@@ -1,5 +1,6 @@
 """Tables with decimal commas: what `1,234` and `1.234` are is told by the table, or asked."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from data.arrival.spool import spool_bytes
 from data.errors import UnreadableFileError
 from data.parse.decimals import table_decimals
+from data.parse.table_records import table_sample
 from data.readers import choose
 from data.readers.base import Batch, Choices
 from tests.data.readers.gpu_files import samples
@@ -70,6 +72,19 @@ def test_a_template_without_proof_sets_the_cells_aside(tmp_path: Path) -> None:
         (2, "step_s", "11,234"),
         (3, "step_s", "12,345"),
     ]
+
+
+def test_a_table_to_map_can_be_looked_at_and_is_asked_about_when_read(tmp_path: Path) -> None:
+    source = spool_bytes(b"it;dur\n1;1,234\n2;2,345\n", "own.csv", tmp_path)
+    sample = table_sample(source)
+    assert sample is not None and sample.rows == (("1", "1,234"), ("2", "2,345"))
+    choices = Choices(format="mapped_table", columns={"it": "steps.step", "dur": "steps.step_s|unit=s"})
+    with pytest.raises(UnreadableFileError, match="'1,234' in column 'dur'"):
+        choose(source, choices).read(source, choices, tmp_path)
+    proven = spool_bytes(b"it;dur;toks\n1;1,234;1.024\n2;2,5;2.048\n", "own.csv", tmp_path)
+    choices = replace(choices, columns={**choices.columns, "toks": "steps.tok_total"})
+    found = choose(proven, choices).read(proven, choices, tmp_path).tables["steps"]
+    assert found[["step_s", "tok_total"]].to_numpy().tolist() == [[1.234, 1024.0], [2.5, 2048.0]]
 
 
 LEGEND = '"DCGM_FI_DEV_POWER_USAGE{gpu=""0"",Hostname=""a"",job=""b"",pod=""c""}"'
