@@ -52,5 +52,6 @@ def verdict(break_even_usd_per_gpu_h: Floats, quote_usd_per_gpu_h: float, sure: 
     if not draws.size or not np.isfinite(draws).all():
         return Verdict(UNSURE, math.nan)
     share = float((draws > quote_usd_per_gpu_h).mean())
-    words = PAYS if share >= sure else NOT if share <= 1 - sure else UNSURE
+    dearer = float((draws < quote_usd_per_gpu_h).mean())
+    words = PAYS if share >= sure else NOT if dearer >= sure else UNSURE
     return Verdict(words, share)

@@ -158,11 +158,12 @@ def project(
 ) -> Projection:
     """Draws of a run's step on other pools: mean measured seconds x central ratio x log-normals, a phase.
 
-    Spread of a phase: its pair factor's p10..p90, each side by its own, but at least the noise floor that all
-    phases of a step share; the standard error of its mean over steps; a tail that lengths do not tell is
-    drawn evenly over its range. Phases are composed in the run's own mode (`step_time`). The run's own pools
-    give the measured seconds in every draw. Without timed generation and training the step follows the rule
-    for whole steps. Raises ValueError without a target or with fewer than 100 draws.
+    Spread of a phase: its pair factor's p10..p90, each side by its own; the standard error of its mean over
+    steps; the noise floor that all phases of a step share, because published pairs were matched in their
+    software and a run moves to another one; a tail that lengths do not tell is drawn evenly over its range.
+    Phases are composed in the run's own mode (`step_time`). The run's own pools give the measured seconds in
+    every draw. Without timed generation and training the step follows the rule for whole steps. Raises
+    ValueError without a target or with fewer than 100 draws.
     """
     if not targets or draws < 100:
         raise ValueError(f"a target and at least 100 draws are needed: {len(targets)}, {draws}")
@@ -227,9 +228,8 @@ class _Noise:
     def _speed(self, sigmas: Floats, which: str) -> Floats:
         key = (which, sigmas.tobytes())
         if key not in self.speeds:
-            own = np.sqrt(np.maximum(sigmas**2 - FLOOR_SIGMA**2, 0.0))
             normal = self.normals[which]
-            self.speeds[key] = np.exp(np.where(normal < 0, own[:, :1], own[:, 1:]) * normal)
+            self.speeds[key] = np.exp(np.where(normal < 0, sigmas[:, :1], sigmas[:, 1:]) * normal)
         return self.speeds[key]
 
 

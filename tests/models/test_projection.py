@@ -1,0 +1,421 @@
+"""A run on other pools: itself again on its own, faster on faster chips, and never surer than it may be."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from analysis.pairfactors import pair_factor
+from data.catalogue import load_catalogue
+from data.shapes import machine_of
+from models.calibration import calibrate
+from models.projection import FLOOR_FRAC, FLOOR_SIGMA, PHASES, Band, Projection, project
+from models.step_time import MODES, Phases, step_time
+from models.transfer import PRIOR_SHARES, StepCase, step_ratio
+from models.workload import Measured, Pool
+from tests.models.llms import DENSE, LLAMA_70B, MOE, ROUND, TWICE, UNPUBLISHED
+from tests.models.measured_runs import measured, over_steps, point, target, workload
+
+JITTER = np.array([0.9, 1.0, 1.05, 1.1, 0.95])
+TENTHS = Band(1.0, math.exp(-0.5), math.exp(0.5))
+TWIN = replace(ROUND, platform_id="twin")
+
+
+def projected(run, *targets, seen=None, draws=2000, seed=0) -> Projection:
+    seen = measured(run) if seen is None else seen
+    return project(run, seen, calibrate(run, seen), targets, draws, seed)
+
+
+def middle(found: Projection, phase: str, at: int = 0) -> float:
+    return found.moves[at].seconds[phase]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("llm", [DENSE, MOE])
+@pytest.mark.parametrize("tail_known", [True, False])
+def test_the_runs_own_pools_give_the_measured_step(mode, llm, tail_known):
+    run = workload(llm, mode=mode, tail_known=tail_known)
+    seen = over_steps(measured(run), JITTER)
+    found = projected(run, target(ROUND, step=TENTHS, decode=TENTHS), target(TWICE), seen=seen)
+    assert found.same == (True, False)
+    assert found.step_s[:, 0] == pytest.approx(np.full(2000, seen.mean("step_s")), rel=1e-12)
+    assert found.whole_step_s[:, 0] == pytest.approx(seen.mean("step_s"), rel=1e-12)
+    phases = found.breakdown()
+    assert phases["train"][:, 0] == pytest.approx(seen.mean("train_s"))
+    rollout = sum(phases[name][1, 0] for name in ("rollout_work", "rollout_tail", "prefill"))
+    if mode != "async":
+        assert rollout == pytest.approx(seen.mean("rollout_s"), rel=1e-12)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("max_batch", [None, 32])
+def test_the_same_chip_under_another_name_keeps_every_phase(mode, max_batch):
+    run = workload(MOE, mode=mode, max_batch=max_batch)
+    own, twin = projected(run, target(ROUND), target(TWIN)).moves
+    assert (own.same, twin.same) == (True, False)
+    for phase in PHASES:
+        assert twin.seconds[phase] == pytest.approx(own.seconds[phase], rel=1e-9), phase
+    assert twin.whole_ratio == pytest.approx(1)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.sampled_from(MODES),
+    st.sampled_from([DENSE, LLAMA_70B, MOE]),
+    st.sampled_from([None, 24]),
+    *[st.floats(1, 4)] * 3,
+)
+def test_a_faster_chip_is_never_slower(mode, llm, max_batch, flops, bandwidth, memory):
+    run = workload(llm, mode=mode, max_batch=max_batch)
+    faster = replace(
+        ROUND,
+        platform_id="faster",
+        flops={name: rate and rate * flops for name, rate in ROUND.flops.items()},
+        hbm_bytes_per_s=ROUND.hbm_bytes_per_s * bandwidth,
+        hbm_bytes=ROUND.hbm_bytes * memory,
+    )
+    own, new = projected(run, target(ROUND), target(faster), draws=100).moves
+    for phase in PHASES:
+        assert new.seconds[phase] <= own.seconds[phase] * (1 + 1e-9), phase
+    assert new.whole_ratio <= 1 + 1e-9
+
+
+def test_a_factor_may_say_that_a_faster_chip_is_slower():
+    run = workload()
+    slower = target(TWICE, training=Band(0.4, 0.3, 0.5))
+    found = projected(run, target(TWICE), slower)
+    assert middle(found, "train", 1) == pytest.approx(middle(found, "train") / 0.4)
+    assert middle(found, "train", 1) > measured(run).mean("train_s")
+
+
+def test_training_and_scoring_follow_the_dense_peak_by_hand():
+    run = workload()
+    seen = measured(run)
+    found = projected(run, target(TWICE, training=Band(0.8, 0.7, 0.9), prefill=Band(0.5, 0.4, 0.6)))
+    assert middle(found, "train") == pytest.approx(seen.mean("train_s") / 2 / 0.8)
+    assert middle(found, "logprob") == pytest.approx(seen.mean("logprob_s") / 2 / 0.8)
+    assert middle(found, "prefill") == pytest.approx(calibrate(run, seen).split.prefill_s / 2 / 0.5)
+    for phase, name in (("env", "env_s"), ("other", "other_s"), ("weight_sync", "sync_s")):
+        assert middle(found, phase) == pytest.approx(seen.mean(name))
+    assert middle(found, "unattributed") == pytest.approx(3)
+
+
+def test_precision_changes_only_where_it_is_asked():
+    run = workload()
+    same, eight, four = projected(
+        run,
+        target(TWICE),
+        target(TWICE, precisions=("fp8", "fp8")),
+        target(TWICE, precisions=("fp4", "bf16")),
+    ).moves
+    assert eight.seconds["train"] == pytest.approx(same.seconds["train"] / 2)
+    assert any("fp8 instead of bf16" in words for words in eight.cautions) and not same.cautions
+    assert four.seconds["rollout_work"] < same.seconds["rollout_work"]
+    assert four.seconds["weight_sync"] == pytest.approx(same.seconds["weight_sync"] * 9 / 16)
+    none = projected(run, target(TWIN, precisions=("fp4", "bf16")))
+    assert none.unknown == (("twin: fp4_dense_flops",),) and np.isnan(none.step_s).all()
+
+
+def test_the_tail_does_not_shrink_with_gpus():
+    run = workload()
+    few, many = projected(run, target(TWIN), target(TWIN, gpus=512)).moves
+    assert many.seconds["rollout_tail"] == pytest.approx(few.seconds["rollout_tail"])
+    assert many.seconds["train"] == pytest.approx(few.seconds["train"] / 8)
+    assert few.seconds["rollout_work"] / 8 < many.seconds["rollout_work"] < few.seconds["rollout_work"]
+    assert any("data-parallel" in words for words in many.cautions)
+
+
+def test_work_of_many_waves_halves_with_twice_the_gpus():
+    run = workload(max_batch=8)
+    few, many = projected(run, target(TWIN), target(TWIN, gpus=128)).moves
+    assert many.seconds["rollout_work"] == pytest.approx(few.seconds["rollout_work"] / 2)
+    assert many.seconds["rollout_tail"] >= few.seconds["rollout_tail"] * (1 - 1e-9)
+
+
+def test_a_fixed_share_does_not_follow_the_gpus():
+    run = workload(max_batch=8)
+    few, many = projected(run, target(TWIN), target(TWIN, gpus=256, fixed_frac=0.2)).moves
+    for phase in ("rollout_work", "train", "logprob", "prefill"):
+        assert many.seconds[phase] == pytest.approx(few.seconds[phase] * (0.2 + 0.8 / 4)), phase
+    same = projected(run, target(TWIN, fixed_frac=0.2)).moves[0]
+    assert same.seconds["train"] == pytest.approx(few.seconds["train"])
+
+
+def test_more_memory_holds_a_bigger_batch():
+    """A GPU of 100 GB has 19 GB beside the weights, one of 300 GB ten times that, and 256 sequences wait."""
+    run = workload(LLAMA_70B, rollouts=16384, replica_gpus=1)
+    small, big = projected(run, target(TWIN), target(replace(TWIN, hbm_bytes=300e9))).moves
+    assert small.operating.capped_by == "memory"
+    assert big.operating.batch > 5 * small.operating.batch
+    assert big.seconds["rollout_work"] < small.seconds["rollout_work"] / 2
+
+
+def test_a_replica_grows_only_where_it_does_not_fit():
+    run = workload(LLAMA_70B, replica_gpus=1)
+    small = replace(TWIN, hbm_bytes=60e9)
+    kept, grown = projected(run, target(TWICE), target(small)).moves
+    assert kept.operating.replica_gpus == 1 and kept.operating.kept
+    assert grown.operating.replica_gpus == 2 and not grown.operating.kept
+    assert any("replicas of 2 GPUs" in words for words in grown.cautions)
+    tiny = projected(run, target(replace(TWIN, hbm_bytes=5e9, domain_gpus=8)))
+    assert tiny.unknown[0][0] == "twin: the model does not fit a replica of up to 8 GPUs"
+    assert "training states do not fit" in tiny.unknown[0][1]
+
+
+def test_unknown_facts_leave_their_phases_unknown():
+    run = workload()
+    found = projected(run, target(replace(TWICE, hbm_bytes_per_s=None)), target(UNPUBLISHED))
+    part = found.moves[0]
+    assert found.unknown[0] == ("twice: hbm_bytes_per_s",)
+    assert math.isnan(part.seconds["rollout_work"]) and part.seconds["train"] > 0
+    assert np.isnan(found.step_s).all() and np.isnan(found.whole_step_s).all()
+    assert set(found.unknown[1]) == {
+        "unpublished: fp8_dense_flops", "unpublished: hbm_bytes_per_s", "unpublished: hbm_bytes",
+    }  # fmt: skip
+    assert math.isnan(found.breakdown()["step_s"][1, 0])
+
+
+def test_a_missing_band_is_unknown():
+    nobody = Band(1.1, math.nan, math.nan)
+    found = projected(workload(), target(TWICE, training=nobody), target(TWICE, decode=nobody))
+    assert found.unknown == (("twice: band of training",), ("twice: band of decode",))
+    assert np.isnan(found.step_s).all()
+
+
+def test_a_refused_phase_is_not_projected():
+    run = workload()
+    seen = measured(run, train_s=measured(run).mean("train_s") / 10)
+    found = projected(run, target(ROUND), target(TWICE), seen=seen)
+    assert found.step_s[0, 0] == pytest.approx(seen.mean("step_s"))
+    assert "train: refused" in found.unknown[1][0] and np.isnan(found.step_s[:, 1]).all()
+    assert found.moves[1].seconds["logprob"] > 0
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_nothing_is_surer_than_the_noise_floor(mode):
+    run = workload(mode=mode)
+    found = projected(run, target(TWIN), target(TWICE, decode=TENTHS), draws=20_000).breakdown()
+    for name in (*PHASES[:5], "weight_sync", "step_s", "whole_step_s"):
+        low, usual, high = found[name][:, 0]
+        assert low / usual == pytest.approx(1 - FLOOR_FRAC, abs=0.01), name
+        assert high / usual == pytest.approx(1 / (1 - FLOOR_FRAC), abs=0.015), name
+    widths = np.log(found["step_s"][2] / found["step_s"][0])
+    assert (widths >= 0.97 * 2 * math.log(1 / 0.85)).all()  # sampling error of two percentiles
+
+
+def test_a_wider_band_is_a_wider_step():
+    run = workload()
+    wide = Band(1.0, math.exp(-0.8), math.exp(0.8))
+    found = projected(run, *(target(TWICE, decode=b, training=b) for b in (TENTHS, wide)), draws=20_000)
+    low, _, high = np.log(found.breakdown()["step_s"])
+    assert high[1] - low[1] > 1.3 * (high[0] - low[0])
+
+
+def test_sides_of_a_band_have_their_own_spread():
+    lopsided = Band(1.0, math.exp(-1.0), math.exp(0.3))
+    run = workload()
+    found = projected(run, target(TWICE, training=lopsided), draws=50_000)
+    low, usual, high = found.breakdown()["train"][:, 0] / middle(found, "train")
+    assert np.log(high) == pytest.approx(1.0, rel=0.05) and np.log(low) < -0.3
+    assert usual == pytest.approx(1, abs=0.08)
+
+
+def test_a_platform_without_pairs_carries_the_wider_band_of_left_out_ones():
+    catalogue = load_catalogue()
+
+    def carried(name):
+        found = {phase: pair_factor(catalogue, phase, "h100-sxm", name) for phase in ("decode", "training")}
+        bands = {
+            phase: Band(1.0, one.low / one.factor, one.high / one.factor) for phase, one in found.items()
+        }
+        pools = target(machine_of(catalogue, name), prefill=bands["training"], **bands)
+        return {one.basis for one in found.values()}, pools
+
+    h100 = machine_of(catalogue, "h100-sxm")
+    run = workload(engines=Pool(h100, 64, "fp8"), trainer=Pool(h100, 64, "bf16"))
+    seen_basis, seen = carried("b200-hgx")
+    unseen_basis, unseen = carried("vera-rubin-nvl72")
+    assert seen_basis == {"published pairs"} and unseen_basis == {"left-out platforms"}
+    found = projected(run, seen, unseen, draws=50_000).breakdown()
+    for name in ("rollout_work", "rollout_tail", "prefill", "train", "step_s"):
+        low, _, high = np.log(found[name])
+        assert high[1] - low[1] > 1.02 * (high[0] - low[0]), name
+
+
+def test_percentiles_of_one_log_normal():
+    """Training and scoring share the chip, so quantiles of their sum are sums of quantiles."""
+    wide = math.hypot(0.6, math.log(1 / (1 - FLOOR_FRAC)))
+    run = workload()
+    band = Band(1.0, math.exp(-0.6), math.exp(0.6))
+    seen = measured(run)
+    seen = replace(seen, sync_s=None, env_s=None, other_s=None, step_s=None)
+    found = projected(run, target(TWIN, training=band, prefill=band), seen=seen, draws=200_000)
+    both = found.phases["train"][:, 0] + found.phases["logprob"][:, 0]
+    want = (seen.mean("train_s") + seen.mean("logprob_s")) * np.exp([-wide, 0, wide])
+    assert np.percentile(both, [10, 50, 90]) == pytest.approx(want, rel=0.01)
+
+
+def test_percentiles_of_a_sum_of_independent_log_normals():
+    """P(N (X + Y) <= t) by integration over two normals, the third in closed form."""
+    run = workload()
+    decode, training = Band(1.0, math.exp(-0.7), math.exp(0.7)), Band(1.0, math.exp(-0.5), math.exp(0.5))
+    seen = replace(
+        measured(run), logprob_s=None, sync_s=None, env_s=None, other_s=None, step_s=None,
+        train_s=np.array([70.0]),
+    )  # fmt: skip
+    found = projected(run, target(TWIN, decode=decode, training=training, prefill=decode), seen=seen,
+                      draws=200_000)  # fmt: skip
+    split = calibrate(run, seen).split
+    x_s, y_s = split.work_s + split.tail_s, 70.0
+    z = np.linspace(-6, 6, 801)
+    weight = norm.pdf(z) * (z[1] - z[0])
+    sigma = {"x": 0.7 / 1.28155, "y": 0.5 / 1.28155}
+    total = x_s * np.exp(sigma["x"] * z)[:, None] + y_s * np.exp(sigma["y"] * z)[None, :]
+    for share, drawn in zip((0.1, 0.5, 0.9), np.percentile(found.step_s[:, 0], [10, 50, 90]), strict=True):
+        below = norm.cdf(np.log((drawn - split.prefill_s) / total) / FLOOR_SIGMA)
+        assert float(weight @ below @ weight) == pytest.approx(share, abs=0.005)
+    mean = math.exp(FLOOR_SIGMA**2 / 2) * (
+        x_s * math.exp(sigma["x"] ** 2 / 2) + y_s * math.exp(sigma["y"] ** 2 / 2)
+    )
+    assert found.step_s.mean() == pytest.approx(mean, rel=0.01)
+
+
+def test_few_steps_widen_the_step():
+    run = workload()
+    spread = np.exp(np.linspace(-1, 1, 4))
+    calm = projected(run, target(TWIN), seen=over_steps(measured(run), np.ones(4)), draws=20_000)
+    rough = projected(run, target(TWIN), seen=over_steps(measured(run), spread), draws=20_000)
+    widths = [
+        np.log(one.breakdown()["train"][2, 0] / one.breakdown()["train"][0, 0]) for one in (calm, rough)
+    ]
+    sigma = math.hypot(FLOOR_SIGMA, spread.std(ddof=1) / spread.mean() / 2)
+    assert widths[1] == pytest.approx(2 * 1.2816 * sigma, rel=0.03) and widths[1] > 1.5 * widths[0]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(MODES), st.floats(0, 8), *[st.floats(0.1, 500)] * 5)
+def test_what_is_exposed_adds_up_to_the_step(mode, lag, rollout, train, score, sync, env):
+    run = workload(mode=mode, lag=lag)
+    base = measured(run)
+    seen = replace(
+        base, rollout_s=base.rollout_s * max(rollout, 1), train_s=base.train_s * max(train / 50, 1),
+        logprob_s=base.logprob_s * max(score / 50, 1), sync_s=np.array([sync]), env_s=np.array([env]),
+        step_s=None,
+    )  # fmt: skip
+    found = projected(run, target(TWICE, decode=TENTHS), seen=seen, draws=100)
+    assert sum(found.exposed.values())[:, 0] == pytest.approx(found.step_s[:, 0], rel=1e-9)
+    assert found.recomposed({})[:, 0] == pytest.approx(found.step_s[:, 0], rel=1e-12)
+    assert (found.exposed["rollout_tail"] <= found.phases["rollout_tail"] * (1 + 1e-12)).all()
+
+
+def test_streams_are_composed_as_streams():
+    run = workload(mode="async", lag=1.0)
+    seen = measured(run, rollout_s=90.0, train_s=50.0, logprob_s=20.0, step_s=101.0)
+    found = projected(run, target(TWICE, training=Band(0.5, 0.4, 0.6)), seen=seen)
+    s = {phase: draws[:, 0] for phase, draws in found.phases.items()}
+    flow = s["rollout_work"] + s["prefill"] + s["env"]
+    engines = np.maximum(flow, (flow + s["rollout_tail"]) / 2)
+    rest = s["weight_sync"] + s["other"] + s["unattributed"]
+    assert found.step_s[:, 0] == pytest.approx(np.maximum(engines, s["train"] + s["logprob"]) + rest)
+    phases = Phases(s["rollout_work"] + s["prefill"], s["rollout_tail"], s["logprob"], s["train"],
+                    s["weight_sync"], s["env"], other_s=s["other"] + s["unattributed"])  # fmt: skip
+    assert found.step_s[:, 0] == pytest.approx(np.asarray(step_time(phases, "async", 1.0).total_s))
+    assert (found.step_s[:, 0] < sum(s.values())).all()
+
+
+def test_pools_on_two_platforms():
+    """Rollouts stay where they were, training moves: only its phases change."""
+    run = workload(mode="one_step_off")
+    seen = measured(run)
+    found = projected(run, target(ROUND), target(ROUND, trainer=TWICE), target(TWICE, trainer=ROUND))
+    for phase in PHASES:
+        want = 0.5 if phase in ("train", "logprob") else 1.0
+        assert middle(found, phase, 1) == pytest.approx(middle(found, phase) * want), phase
+    assert middle(found, "train", 2) == pytest.approx(seen.mean("train_s"))
+    assert middle(found, "rollout_work", 2) < middle(found, "rollout_work")
+    assert found.gpus.tolist() == [128, 128, 128]
+    apart = projected(workload(), target(TWICE, trainer=ROUND))
+    assert apart.gpus[0] == 128 and any("two pools" in words for words in apart.cautions[0])
+
+
+def test_rate_counts_tokens_of_all_gpus():
+    run = workload()
+    found = projected(run, target(TWICE, gpus=32))
+    assert found.tokens_per_s_per_gpu == pytest.approx(run.tokens / found.step_s / 32)
+
+
+def test_copies_of_weights_go_to_more_engines_at_the_measured_rate():
+    run = workload(mode="one_step_off", trainer=Pool(ROUND, 32, "bf16"))
+    seen = measured(workload(mode="one_step_off"))
+    sized = [
+        replace(target(TWIN), engines=Pool(TWIN, engines, "fp8"), trainer=Pool(TWIN, trainer, "bf16"))
+        for engines, trainer in ((64, 32), (128, 32), (128, 64), (16, 32))
+    ]
+    found = project(run, seen, calibrate(run, seen), sized, 100)
+    times = [one.seconds["weight_sync"] / seen.mean("sync_s") for one in found.moves]
+    assert times == pytest.approx([1, 2, 1, 0.25 / 0.5])
+
+
+def test_a_step_without_phases_follows_the_rule_for_whole_steps():
+    run = workload()
+    seen = Measured(step_s=np.array([90.0, 110.0]))
+    found = projected(run, target(ROUND), target(TWICE, gpus=32, step=Band(0.9, 0.7, 1.2)), seen=seen)
+    ratio = step_ratio(StepCase(2.0, 2.0, 0.5), PRIOR_SHARES) / 0.9
+    assert found.basis == "whole step" and found.whole_step_ratio == pytest.approx([1, ratio])
+    assert found.step_s[:, 0] == pytest.approx(100)
+    assert np.median(found.step_s[:, 1]) == pytest.approx(100 * ratio, rel=0.02)
+    assert np.isnan(found.phases["train"]).all() and not found.unknown[1]
+    with pytest.raises(ValueError, match="phases"):
+        found.recomposed({"train": 0.5})
+
+
+def test_a_tail_nobody_measured_is_drawn_over_its_range():
+    run = workload(lengths=point(3000.0), tail_known=False)
+    seen = replace(measured(workload()), step_s=None)
+    found = projected(run, target(TWIN), seen=seen, draws=20_000)
+    work, tail = (
+        found.phases[name][:, 0] / found.software[:, 0] for name in ("rollout_work", "rollout_tail")
+    )
+    more = (projected(one, target(TWIN, gpus=512), seen=seen, draws=20_000) for one in (run, workload()))
+    widths = [np.ptp(np.log(one.breakdown()["step_s"][:, 0])) for one in more]
+    decode_s = calibrate(run, seen).split
+    share = tail / (decode_s.work_s + decode_s.tail_s)
+    assert share.min() == pytest.approx(0.2, abs=0.01) and share.max() == pytest.approx(0.8, abs=0.01)
+    assert np.corrcoef(work, tail)[0, 1] == pytest.approx(-1) and widths[0] > widths[1]
+
+
+def test_drivers_add_up_and_name_the_phase_that_is_unsure():
+    run = workload()
+    seen = measured(run, train_s=200.0, rollout_s=60.0)
+    found = projected(run, target(ROUND), target(TWICE, training=TENTHS), seen=seen, draws=20_000)
+    drivers = found.drivers()
+    shares = np.array([variance for variance, _ in drivers.values()])
+    seconds = np.array([part for _, part in drivers.values()])
+    assert shares[:, 1].sum() == pytest.approx(1, abs=1e-6) and seconds.sum(axis=0) == pytest.approx(1)
+    assert np.isnan(shares[:, 0]).all()
+    assert max(drivers, key=lambda phase: drivers[phase][0][1]) == "train"
+    floor = np.log(found.software[:, 1]).var()
+    assert drivers["software"][0][1] == pytest.approx(floor / np.log(found.step_s[:, 1]).var(), rel=0.05)
+
+
+def test_a_phase_made_faster_leaves_the_rest():
+    run = workload()
+    found = projected(run, target(TWICE))
+    faster = found.recomposed({"train": 0.25})
+    assert faster == pytest.approx(found.step_s - 0.75 * found.phases["train"])
+    with pytest.raises(ValueError, match="tea"):
+        found.recomposed({"tea": 0.5})
+
+
+def test_draws_are_those_of_the_seed():
+    run = workload()
+    first, again, other = (projected(run, target(TWICE), draws=100, seed=seed).step_s for seed in (1, 1, 2))
+    assert (first == again).all() and (first != other).any()
+    with pytest.raises(ValueError, match="target"):
+        projected(run)
+    with pytest.raises(ValueError, match="draws"):
+        projected(run, target(TWICE), draws=10)
