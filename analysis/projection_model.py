@@ -1,7 +1,7 @@
 """From a measured run to projected steps: the run as models see it, its calibration, and its targets."""
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,7 +34,6 @@ from models.workload import Measured, Pool, Workload
 COUNT_DRAWS = 1_000
 MOST_TIMES = 16
 """GPUs beyond this multiple of the run's are no answer."""
-Shares = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True)
@@ -125,12 +124,12 @@ def seen_on(asked: Asked, aims: Sequence[Aim]) -> list[Seen]:
     model = asked.model
     if model is None:
         return found
-    drawn = project(
-        model.workload, model.measured, model.calibration, targets, asked.params.draws, asked.params.seed
-    )
-    shares = drawn.drivers()
-    for place, (at, _) in enumerate(placed):
-        found[at] = _drawn(asked.book, found[at], drawn, shares, place)
+    for (at, _), target in zip(placed, targets, strict=True):
+        # one at a time, so that a number does not change with the platforms that stand beside it
+        drawn = project(
+            model.workload, model.measured, model.calibration, [target], asked.params.draws, asked.params.seed
+        )
+        found[at] = _drawn(asked.book, found[at], drawn)
     return found
 
 
@@ -196,16 +195,16 @@ def _of_cycle(asked: Asked, count: Count, cycle: GpuCount | None) -> Count:
     return Count(cycle.engines, cycle.trainer, count.one_pool)
 
 
-def _drawn(book: Catalogue, one: Seen, drawn: Projection, shares: Mapping[str, Shares], place: int) -> Seen:
-    """A target with its column of the projection."""
+def _drawn(book: Catalogue, one: Seen, drawn: Projection) -> Seen:
+    """A target with its projection, the only column of `drawn`."""
     return replace(
         one,
-        step_s=drawn.step_s[:, place],
-        phases={name: values[:, place] for name, values in drawn.phases.items()},
-        exposed={name: values[:, place] for name, values in drawn.exposed.items()},
-        drivers={name: (float(v[place]), float(s[place])) for name, (v, s) in shares.items()},
-        missing=(*one.missing, *unknown_words(book, drawn.unknown[place])),
-        cautions=drawn.cautions[place],
+        step_s=drawn.step_s[:, 0],
+        phases={name: values[:, 0] for name, values in drawn.phases.items()},
+        exposed={name: values[:, 0] for name, values in drawn.exposed.items()},
+        drivers={name: (float(v[0]), float(s[0])) for name, (v, s) in drawn.drivers().items()},
+        missing=(*one.missing, *unknown_words(book, drawn.unknown[0])),
+        cautions=drawn.cautions[0],
     )
 
 
