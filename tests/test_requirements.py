@@ -13,8 +13,6 @@ from tests.app_server import ROOT
 
 ROOMS = ("analysis", "charts", "data", "models", "pages", "reports")
 PLUGINS = {
-    "pyarrow",
-    "streamlit",
     "pytest-xdist",
     "pytest-timeout",
     "pandas-stubs",
@@ -22,8 +20,7 @@ PLUGINS = {
     "ruff",
     "mypy",
 }
-"""Used without an import of our own: engines, plugins and tools that are started by name."""
-MODULES = {"markupsafe": "markupsafe"}
+"""Used without an import of our own: plugins, and tools that are started by name."""
 
 
 def pinned(path):
