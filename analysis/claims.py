@@ -8,6 +8,7 @@ import pandas as pd
 
 from analysis import claimwords as words
 from analysis.claimparts import About, Aimed, Asked, Baseline, Effect, Setting
+from analysis.claimspeed import projected_speed
 from analysis.result import Notice
 from analysis.words import digits3, listing
 from data.catalogue import Catalogue
@@ -138,12 +139,11 @@ def _figures(setting: Setting, one: Asked, aimed: Aimed, effect: Effect) -> dict
     """Seconds with the claim, what is left of it, and what stands against it."""
     found = outcome(aimed.step, effect.claimed, one.phases)
     low, high = _ends(found.with_s)
-    seen = _model_speed(one, aimed, effect)
+    seen = projected_speed(setting, one, aimed, effect)
     factor = NAN
     if effect.baseline is not None and math.isfinite(effect.speed) and not one.whole:
         wanted = float(np.median(effect.baseline.step_s)) / effect.speed
         factor = needed_elsewhere(effect.claimed, one.phases, wanted)
-    outside = seen is not None and not seen[1] <= effect.speed <= seen[2]
     return {
         "step_s_without": float(np.median(found.without_s)),
         "step_s_with": float(np.median(found.with_s)),
@@ -153,33 +153,18 @@ def _figures(setting: Setting, one: Asked, aimed: Aimed, effect: Effect) -> dict
         "left_after": float(np.median(found.left)),
         "ceiling_s": float(np.median(found.ceiling_s)),
         "claimed_speed": effect.speed,
-        "model_speed": seen[0] if seen else NAN,
-        "model_speed_low": seen[1] if seen else NAN,
-        "model_speed_high": seen[2] if seen else NAN,
-        "contradicts": outside,
+        "model_speed": seen.middle if seen else NAN,
+        "model_speed_low": seen.low if seen else NAN,
+        "model_speed_high": seen.high if seen else NAN,
+        "contradicts": seen is not None and not seen.holds(effect.speed),
         "needed": words.needed(setting, one, aimed, effect, factor),
-        "measured": words.measured(setting, one, aimed, effect, seen),
+        "measured": words.measured(setting, one, aimed, seen),
     }
 
 
 def _ends(draws: object) -> tuple[float, float]:
     low, high = np.quantile(np.asarray(draws, dtype=np.float64), [0.1, 0.9])
     return float(low), float(high)
-
-
-def _model_speed(one: Asked, aimed: Aimed, effect: Effect) -> tuple[float, float, float] | None:
-    """p50, p10, p90 of the speed that the projection itself gives the claimed phases; None without a baseline
-    on another platform.
-    """
-    if effect.baseline is None or effect.baseline is aimed.step:
-        return None
-    if one.whole:
-        ratio = np.asarray(effect.baseline.step_s / aimed.step.step_s)
-    else:
-        ratio = np.asarray(effect.baseline.of(one.phases) / aimed.step.of(one.phases))
-    if not np.isfinite(ratio).all():
-        return None
-    return float(np.median(ratio)), *_ends(ratio)
 
 
 def _effect(setting: Setting, one: Asked, aimed: Aimed) -> Effect | str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.claimparts import Aimed, Asked, Effect, Setting
-from analysis.pairfactors import SEEN, Phase, pair_factor
+from analysis.claimspeed import Speed, precision_of
 from analysis.words import digits3, listing, plural
 from data.shapes import GIGA, machine_of
 from models.shapes import BYTES_PER_WEIGHT
@@ -141,12 +141,8 @@ def _wrong_model(setting: Setting, one: Asked) -> str:
     return f"It speaks of {CLASSES[wanted]}; {llm.model_id} is none of them."
 
 
-def _precision(one: Asked, aimed: Aimed) -> str:
-    return aimed.train_precision if "train" in one.phases else aimed.gen_precision
-
-
 def _wrong_precision(one: Asked, aimed: Aimed) -> str:
-    wanted, here = one.scope.baseline_precision, _precision(one, aimed)
+    wanted, here = one.scope.baseline_precision, precision_of(one, aimed)
     if not wanted or wanted == here:
         return ""
     if one.scope.precision == here:
@@ -201,11 +197,13 @@ def too_fast(setting: Setting, aimed: Aimed, moved_bytes: float, seconds: float)
 def needed(setting: Setting, one: Asked, aimed: Aimed, effect: Effect, factor: float) -> str:
     """What else would have to be true for the claim to hold, and to hold for the whole step."""
     parts = [_whole_step(one, aimed, effect, factor)]
-    wanted, here = one.scope.precision, _precision(one, aimed)
+    wanted, here = one.scope.precision, precision_of(one, aimed)
     if "weight_sync" in one.phases and not one.whole:
         return _links(setting, aimed, effect)
     if wanted and wanted != here and not one.scope.baseline_precision:
         parts.append(f"It assumes {FORMATS[wanted]}; this projection runs in {FORMATS[here]}.")
+    if not one.claim.baseline_platform_id:
+        parts.append("The run must do without it today.")
     if one.claim.quantity == "gpu_count_ratio":
         parts.append("The work must divide over GPUs without loss.")
     if one.claim.quantity in PRICED:
@@ -252,40 +250,16 @@ def _links(setting: Setting, aimed: Aimed, effect: Effect) -> str:
     )
 
 
-def measured(
-    setting: Setting,
-    one: Asked,
-    aimed: Aimed,
-    effect: Effect,
-    seen: tuple[float, float, float] | None,
-) -> str:
+def measured(setting: Setting, one: Asked, aimed: Aimed, seen: Speed | None) -> str:
     """What the projection gives for the same phase, and from how many published pairs."""
     if one.claim.quantity == "seconds":
         size = setting.about.llm.params_total * BYTES_PER_WEIGHT[aimed.gen_precision] / GIGA
         own = float(np.median(np.asarray(aimed.step.seconds["weight_sync"])))
         return f"this run's own update takes {digits3(own)} s, {digits3(size / own)} GB/s for one copy."
-    if seen is None or effect.baseline is None:
+    if seen is None:
         return ""
-    factor = pair_factor(
-        setting.catalogue,
-        _kind(one),
-        one.claim.baseline_platform_id,
-        one.claim.target_platform_id,
-        precision=_precision(one, aimed),
-        moe=setting.about.llm.is_moe,
-    )
-    band = f"{digits3(seen[0])} ({digits3(seen[1])} to {digits3(seen[2])})"
-    if factor.basis == SEEN:
-        return (
-            f"the projection gives {band}, from {factor.pairs} published {plural('pair', factor.pairs)} of "
-            f"{factor.models} {plural('model', factor.models)} on these platforms."
-        )
-    return (
-        f"the projection gives {band}; no pair of these platforms is published, the band is that of others."
-    )
-
-
-def _kind(one: Asked) -> Phase:
-    if one.whole:
-        return "rl_step"
-    return "training" if "train" in one.phases else "decode"
+    band = f"the projection gives {digits3(seen.middle)} ({digits3(seen.low)} to {digits3(seen.high)})"
+    if not seen.pairs:
+        return f"{band}; no pair of these platforms is published, the band is that of others."
+    pairs = f"{seen.pairs} published {plural('pair', seen.pairs)}"
+    return f"{band}, from {pairs} of {seen.models} {plural('model', seen.models)} on these platforms."

@@ -7,6 +7,7 @@ import pytest
 
 from analysis.claimparts import About, Aimed
 from analysis.claims import COLUMNS, check_claims, claim_menu, claim_rows
+from analysis.pairfactors import pair_factor
 from data.catalogue import load_catalogue
 from data.claim_scopes import claim_scopes
 from data.errors import UserError
@@ -200,6 +201,19 @@ def test_published_pairs_stand_beside_a_claim():
     assert "means 4.00 times the speed" in notices[0].text
 
 
+def test_two_projected_platforms_take_the_band_between_them():
+    """Draws that move together tell nothing of how far apart the platforms are."""
+    noise = log_normal_draws(0.8, 1.25, 2000, 3)
+    here = {"target": "gb300-nvl72", "engines": "gb300-nvl72", "trainer": "gb300-nvl72"}
+    step = aimed({**NEW, "train": 25 * noise}, **here)
+    row, notices = only("gb300-vs-gb200-training", (step,), baseline={**OLD, "train": 30 * noise})
+    found = pair_factor(BOOK, "training", BLACKWELL, "gb300-nvl72", precision="bf16", moe=True)
+    assert row["model_speed"] == pytest.approx(1.2)
+    assert row["model_speed_low"] == pytest.approx(min(1.2 * found.low / found.factor, 1.2 * 0.85))
+    assert row["model_speed_high"] == pytest.approx(max(1.2 * found.high / found.factor, 1.2 / 0.85))
+    assert not row["contradicts"] and notices == ()
+
+
 def test_a_claim_inside_the_band_is_not_contradicted():
     spread = {**NEW, "train": 30 / log_normal_draws(2.0, 3.4, 2000, 1)}
     here = aimed(spread, target=BLACKWELL, engines=BLACKWELL, trainer=BLACKWELL)
@@ -221,6 +235,7 @@ def test_the_whole_step_needs_nothing_else():
     row, _ = only("gb200-h100-grpo", (here,))
     assert row["step_s_with"] == pytest.approx(100 / 1.9) and row["needed"] == "It speaks of the whole step."
     row, _ = only("rl-placement-20", (here,))
+    assert row["needed"] == "It speaks of the whole step. The run must do without it today."
     assert row["step_s_with"] == pytest.approx(64 / 1.2) and math.isnan(row["model_speed"])
 
 
