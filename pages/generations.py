@@ -1,181 +1,90 @@
-"""Platform generations: published RL runs side by side, the user's own laid over them."""
+"""Platform generations: a measured run on other platforms, and published runs side by side with yours."""
 
 from typing import Any
 
+import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from analysis import generations as question
+from analysis.claims import claim_menu
 from analysis.result import Result
-from charts import generations as charts
+from charts.synthetic import is_synthetic
+from data.errors import UserError
+from data.queries import frame as frame_queries
+from data.queries.known import runs_by_arrival
+from pages.parts import generation_claims as claims
+from pages.parts import generation_levers as levers
+from pages.parts import generation_projection as parts
 from pages.parts.answer import show_answer
 from pages.parts.assumptions import show_how
-from pages.parts.compute import compute_or_stop
-from pages.parts.download import csv_button, show_chart
+from pages.parts.compute import compute
 from pages.parts.figures import show_figures
 from pages.parts.frame import show_title
-from pages.parts.notices import show_warnings
-from pages.parts.state import current, settle, url_choice
-from pages.parts.tables import UNKNOWN, as_shown, column_config, show_table
+from pages.parts.generation_published import published
+from pages.parts.notices import show_error, show_warnings
+from pages.parts.share import share_bar
+from pages.parts.state import current
 
-METRIC = "tokens_per_s_per_gpu"
-ALL_MODELS = "all models"
-ALL_MODES = "all"
-WIDE = ("tokens_per_s_per_gpu", "step_time_s")
-REFERENCE = [
-    "family",
-    "platform",
-    "model",
-    "mode",
-    "n_gpus",
-    "precision",
-    "seq_len_max",
-    "tokens_per_s_per_gpu",
-    "step_time_s",
-    "usd_per_mtok",
-    "usd_per_step",
-    "usd_per_rollout",
-    "framework",
-    "framework_version",
-    "algo",
-    "badge",
-    "usd_missing",
-    "identity_ratio",
-    "source",
-    "note",
-    "row_id",
-]
-RUNS = [
-    "run",
-    "family",
-    "platform",
-    "model",
-    "mode",
-    "n_gpus",
-    "steps",
-    "tokens_per_s_per_gpu",
-    "step_time_s",
-    "usd_per_mtok",
-    "usd_per_step",
-    "usd_per_rollout",
-    "framework",
-    "framework_version",
-    "throughput_basis",
-    "identity_ratio",
-    "missing",
-    "synthetic",
-]
-LABELS = {
-    "n_gpus": "GPUs",
-    "seq_len_max": "Longest sequence",
-    "tokens_per_s_per_gpu": "Tokens/s/GPU",
-    "step_time_s": "Step time (s)",
-    "usd_per_mtok": "USD per million tokens",
-    "usd_per_step": "USD a step",
-    "usd_per_rollout": "USD a rollout",
-    "framework_version": "Version",
-    "algo": "Algorithm",
-    "badge": "Basis",
-    "usd_missing": "Why no dollars",
-    "identity_ratio": "Token check (1 = exact)",
-    "row_id": "Row",
-    "ratio_b_over_a": "Newer / older",
-    "throughput_basis": "Tokens counted",
-    "missing": "Missing",
-}
+TITLE = "Platform generations"
 
 
-def picked(param: str, label: str, options: list[str], default: str, noun: str, **more: Any) -> str:
-    """Draw one bound select box, after naming a bad value of the address, which holds what the box shows."""
-    names = more.get("format_func", str)
-    url_choice(param, [names(o) for o in options], names(default), noun)
-    chosen = st.selectbox(
-        label,
-        options,
-        index=options.index(default),
-        key=param,
-        bind="query-params",
-        on_change=settle,
-        args=(param,),
-        **more,
-    )
-    return str(chosen)
+def answered(asked: dict[str, Any], trainer: str, menu: pd.DataFrame, below: DeltaGenerator) -> Result:
+    """Ask, draw the levers that need a first answer (quotes here, claims `below`), and ask with them.
+
+    Raises UserError where the question refuses.
+    """
+    own = next((p for r, p in held.items() if p and asked.get("run") in ("", r)), [])
+    shown = asked.get("targets") or levers.newer(own, catalogue.platforms())
+    asked = {**asked, "targets": levers.with_trainer(shown, trainer)}
+    plain = compute("projection", asked)
+    if not parts.can_be_shown(plain):
+        return plain
+    quotes = levers.quotes(plain.tables["platforms"], plain.tables["breakeven"], names)
+    with below:
+        on = claims.switches(menu)
+    return compute("projection", {**asked, "quotes": quotes, "claims": on})
 
 
-def show_runs(found: Result, name: str, title: str, columns: list[str]) -> None:
-    """Draw a table of runs; rates span five orders of magnitude, so their decimals follow each number."""
-    frame = found.tables[name][columns]
-    if frame.empty:
-        return
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
-        st.markdown(f"**{title}**", width="content")
-        csv_button(frame, f"generations-{name}.csv", key=f"gen_csv_{name}")
-    config = column_config(frame, LABELS)
-    for wide in WIDE:
-        config[wide] = st.column_config.NumberColumn(LABELS[wide], format="localized")
-    digits3 = {wide: frame[wide].map(lambda v: float(f"{v:.3g}")) for wide in WIDE}
-    st.dataframe(
-        as_shown(frame.assign(**digits3)),
-        hide_index=True,
-        column_config=config,
-        key=f"gen_table_{name}",
-        placeholder=UNKNOWN,
-        alt=f"Table: {title}",
-    )
+def show_projection(result: Result) -> None:
+    """Draw everything of a run that could be projected, what is left of claims under their switches."""
+    with body:
+        parts.show_main(result, state.theme)
+        parts.show_details(result, state.theme)
+    with below:
+        claims.show_left(parts.worded(result), state.theme)
+    parts.show_tables(result)
+    st.page_link("backtest.py", label=parts.HOW_WRONG, icon=":material/rule:")
 
 
 state = current()
 with state.view() as view:
-    known = question.choices(view.catalogue)
+    catalogue = view.catalogue
+    names = {p.platform_id: p.name for p in catalogue.platforms() if p.kind in ("gpu", "tpu")}
+    menu = claim_menu(catalogue)
+    known = frame_queries.runs(view).set_index("run")["platforms"]
+    held = {run: known[run] for run in state.common.runs or runs_by_arrival(view) if run in known.index}
 head = st.container()
-with st.container(horizontal=True, vertical_alignment="bottom"):
-    stack = picked(
-        "gen_stack",
-        "Framework and version",
-        known["stack"],
-        question.DEFAULT_STACK,
-        "framework version",
-        help="Compare only inside one framework version: a release alone moves these numbers.",
-    )
-    model = picked("gen_model", "Model", [ALL_MODELS, *known["model"]], ALL_MODELS, "model")
-    mode = picked(
-        "gen_mode",
-        "Mode",
-        [ALL_MODES, *question.MODE_WORDS],
-        ALL_MODES,
-        "mode",
-        format_func=lambda m: question.MODE_WORDS.get(m, "all modes"),
-    )
-    metric = picked(
-        "gen_metric",
-        "Measure",
-        list(charts.METRICS),
-        METRIC,
-        "measure",
-        format_func=lambda m: charts.METRICS[m].title,
-    )
-asked = {
-    "stack": stack,
-    "model": "" if model == ALL_MODELS else model,
-    "mode": "" if mode == ALL_MODES else mode,
-}
-result = compute_or_stop("generations", asked)
+result: Result | None = None
+picked, trainer = levers.levers(list(held), names) if held else ({}, "")
+controls, body, below = st.container(), st.container(), st.container()
+try:
+    with controls:
+        result = answered(picked, trainer, menu, below)
+except UserError as error:
+    show_error(error)
+shown = result if result is not None and parts.can_be_shown(result) else None
 with head:
-    show_title("Platform generations", [result], synthetic=bool(result.tables["runs"]["synthetic"].any()))
-    show_answer(result)
-show_chart(charts.dots(result, metric, state.theme), key="gen_dots")
-show_warnings(result)
-told = [f.name for f in result.headline if f.interval == "ci95"]
-if told:
-    show_figures(result, told)
-pair_metric = metric if metric in charts.PAIR_METRICS else METRIC
-show_chart(charts.ratios(result, pair_metric, state.theme), key="gen_ratios")
-if result.tables["runs"].empty:
-    st.caption(
-        "No timed run of yours matches these filters. Load a log on the Telemetry page to lay it over."
-    )
-show_runs(result, "runs", "Your runs", RUNS)
-show_runs(result, "reference", "Published runs", REFERENCE)
-with st.expander("Pairs behind the ratios", icon=":material/compare_arrows:", key="gen_pairs"):
-    show_table(result, "pairs", title="Like-for-like pairs", labels=LABELS)
-    show_table(result, "blends", title="Means", labels=LABELS)
-show_how([result], key="generations")
+    place = show_title(TITLE, synthetic=shown is not None and is_synthetic(shown), bar=False)
+    if shown is not None:
+        show_answer(shown)
+        show_figures(shown)
+        show_warnings(shown)
+    elif result is not None:
+        parts.show_lacking(state, result)
+if shown is not None:
+    show_projection(shown)
+beside = published(state)
+results = [beside] if shown is None else [shown, beside]
+with place:
+    share_bar(results, TITLE)
+show_how(results, key="generations")

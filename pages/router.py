@@ -37,7 +37,7 @@ SECTIONS = {
             "generations.py",
             "Platform generations",
             ":material/stacks:",
-            "Published runs by generation, yours laid over.",
+            "A measured run on other platforms, with its break-even price; published runs.",
         ),
         (
             "backtest.py",

@@ -1,0 +1,129 @@
+"""Levers of a projection: run, platforms, what stays equal, precision, quotes. All of them in the address."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from analysis.frames import records
+from analysis.generations import ORDER
+from analysis.words import money
+from data.catalogue_types import Platform
+from pages.parts.choose import dropdown, segments
+from pages.parts.generation_address import number, several
+
+FIRST = "the first that can be projected"
+SAME = "the same platform as the rollouts"
+MOST_TARGETS = 8
+VARIANTS = frozenset({"h20", "h800", "gh200", "h200-nvl", "b300-hgx", "rubin-ultra-nvl576"})
+"""Platforms that are shown only when asked for: they double one that is shown, or publish too little."""
+HOLD = {"gpus": "Same GPUs", "step_time": "Same step time", "budget": "Same dollars an hour"}
+PRECISIONS = {"bf16": "BF16", "fp8": "FP8", "fp4": "FP4"}
+ON_TARGET = {"same": "as measured", **PRECISIONS}
+PRECISION_OF = {
+    "source_gen_precision": ("pr_sgen", "Rollouts measured in"),
+    "gen_precision": ("pr_gen", "Rollouts on targets in"),
+    "source_train_precision": ("pr_strain", "Training measured in"),
+    "train_precision": ("pr_ttrain", "Training on targets in"),
+}
+QUOTE_MOST = 1000.0
+HELP = {
+    "run": "The measured run that is projected: its own seconds, scaled to other platforms.",
+    "on": "Platforms to project to. Empty: the main ones of the same maker that came after the measured one.",
+    "train": "Keeps the training pool on a platform of its own, so that only rollouts move; shown beside the "
+    "move of both pools.",
+    "hold": "Same GPUs: as many as measured. Same step time: as few as do it. Same dollars an hour: as many "
+    "as the bill of today pays for.",
+    "precision": "No log says the precision of a run, so say it here. Targets compute in the same one unless "
+    "you choose another: then its gain is part of the answer, and the answer says so.",
+}
+
+
+def levers(runs: Sequence[str], platforms: Mapping[str, str]) -> tuple[dict[str, Any], str]:
+    """Draw the levers that need no answer first.
+
+    Returns parameters of the question and the platform that the training pool stays on, '' for none.
+    """
+    left, middle, right = st.columns([1, 1.4, 1])
+    with left:
+        run = dropdown("pr_run", "Run", ["", *runs], "", lambda r: r or FIRST, HELP["run"], width=400)
+    with middle:
+        targets = several(
+            "Platforms", "pr_on", platforms, noun="platform", most=MOST_TARGETS,
+            instead="the newer ones of the same maker", placeholder="Newer ones of the same maker",
+            tip=HELP["on"],
+        )  # fmt: skip
+    with right:
+        trainer = dropdown(
+            "pr_train", "Training pool on", ["", *platforms], "", lambda p: platforms.get(p, SAME),
+            HELP["train"], width=400,
+        )  # fmt: skip
+    asked = {"run": run, "targets": targets}
+    with st.container(horizontal=True, gap="medium", key="pr_equal"):
+        asked["hold"] = segments("pr_hold", "Hold equal", list(HOLD), "gpus", HOLD.__getitem__, HELP["hold"])
+        for name, (param, label) in PRECISION_OF.items():
+            names, first = (PRECISIONS, "bf16") if name.startswith("source_") else (ON_TARGET, "same")
+            asked[name] = dropdown(
+                param, label, list(names), first, names.__getitem__, HELP["precision"], width=190
+            )
+    return asked, trainer
+
+
+def newer(own: Sequence[str], platforms: Iterable[Platform]) -> list[str]:
+    """Return the main platforms of the same maker that were released after `own`, oldest first."""
+    makers = {p.platform_id: p.vendor for p in platforms}
+    after = max((ORDER.index(p) for p in own if p in ORDER), default=len(ORDER)) + 1
+    same = {makers.get(p) for p in own}
+    return [p for p in ORDER[after:] if makers.get(p) in same and p not in VARIANTS]
+
+
+def targets_of(platforms: pd.DataFrame) -> list[str]:
+    """Return the projected targets of a platform table, in its order."""
+    return [str(t) for t in platforms.loc[platforms["kind"] == "projected", "target"]]
+
+
+def with_trainer(targets: Sequence[str], trainer: str) -> list[str]:
+    """Return the targets, each followed by itself with training on `trainer`, where that is another one."""
+    out: list[str] = []
+    for target in targets:
+        out.append(target)
+        if trainer and target != trainer and "+" not in target:
+            out.append(f"{target}+{trainer}")
+    return out
+
+
+def quotes(projected: pd.DataFrame, even: pd.DataFrame, names: Mapping[str, str]) -> list[str]:
+    """Draw a field for a quote a platform; returns those given, as 'platform:dollars'."""
+    told = {str(r["target"]): r for r in records(even) if known_quote(r)}
+    found = []
+    with st.container(horizontal=True, key="pr_quotes"):
+        for platform in pools_of(projected):
+            row = told.get(platform)
+            usd = number(
+                f"{names.get(platform, platform)}, USD a GPU-hour",
+                f"pr_q_{platform}",
+                0.01,
+                QUOTE_MOST,
+                what=f"a quote for {names.get(platform, platform)} of",
+                instead="the price book's",
+                step=0.1,
+                placeholder=f"{money(row['quote_usd_per_gpu_h'])} in the book"
+                if row
+                else "no quote in the book",
+                tip="A quote you have. It is compared with the break-even price and changes no stored price.",
+            )
+            if usd is not None:
+                found.append(f"{platform}:{usd:g}")
+    return found
+
+
+def known_quote(row: Mapping[str, Any]) -> bool:
+    """Whether a break-even row holds a quote of the price book."""
+    quote = row["quote_usd_per_gpu_h"]
+    return bool(row["quote_price_id"]) and quote is not None and quote == quote
+
+
+def pools_of(projected: pd.DataFrame) -> list[str]:
+    """Return the platforms of the projected rows, each pool's once, in their order."""
+    return list(dict.fromkeys(part for target in targets_of(projected) for part in target.split("+")))

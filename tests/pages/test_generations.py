@@ -1,0 +1,144 @@
+"""Platform generations: a run on other platforms, its levers in the address, claims, published runs below."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from data.store import Store
+
+App = Callable[..., AppTest]
+RUBIN = {"pr_run": "h100-sync", "pr_on": "Vera Rubin NVL72"}
+
+
+def opened(app: App, **query: str | list[str]) -> AppTest:
+    """The page as a link opens it: the first run of the script drew Overview, so its notices are let go."""
+    at = app(**query).switch_page("generations.py").run()
+    assert not at.exception
+    return at
+
+
+def texts(at: AppTest) -> str:
+    parts = [m.value for kind in ("markdown", "caption", "error") for m in at.get(kind)]
+    return "\n".join(parts).replace("\\", "")
+
+
+def said(at: AppTest) -> str:
+    return " ".join(w.value.replace("\\", "") for w in at.warning)
+
+
+def table(at: AppTest, key: str) -> Any:
+    return next(d.value for d in at.dataframe if d.key == key)
+
+
+def frames(at: AppTest, column: str) -> Any:
+    """The table on screen that has this column."""
+    return next(d.value for d in at.dataframe if column in d.value.columns)
+
+
+def test_the_example_is_projected_beside_published_runs(app: App, example: Store) -> None:
+    at = opened(app, pr_run="h100-sync")
+    assert "h100-sync takes" in texts(at) and "would" in texts(at)
+    rows = frames(at, "gpus_same_cycle")
+    assert set(rows["kind"]) == {"measured", "projected"}
+    assert (rows["kind"] == "measured").sum() == 1
+    assert "published pairs" in texts(at), "the section of published runs is there"
+    assert [s.value for s in at.subheader] == ["Published runs"]
+    assert "backtest" in [one.proto.page for one in at.get("page_link")]
+
+
+def test_another_platform_and_a_second_one_for_training(app: App, example: Store) -> None:
+    alone = frames(opened(app, **RUBIN), "gpus_same_cycle")
+    assert list(alone["platform"])[1:] == ["Vera Rubin NVL72"]
+    both = frames(opened(app, **RUBIN, pr_train="GB200 NVL72"), "gpus_same_cycle")
+    assert list(both["platform"])[1:] == ["Vera Rubin NVL72", "Vera Rubin NVL72 + GB200 NVL72"]
+
+
+@pytest.mark.parametrize(("usd", "verdict"), [("0.05", "pays"), ("900", "does not pay")])
+def test_a_quote_decides(app: App, example: Store, usd: str, verdict: str) -> None:
+    at = opened(app, **RUBIN, **{"pr_q_vera-rubin-nvl72": usd})
+    rows = frames(at, "quote_usd_per_gpu_h")
+    mine = rows[rows["quote_usd_per_gpu_h"] == float(usd)]
+    assert list(mine["verdict"]) == [verdict]
+    assert float(mine["low"].iloc[0]) < float(mine["high"].iloc[0])
+
+
+def test_a_claim_says_what_is_left_of_it(app: App, example: Store) -> None:
+    plain = opened(app, **RUBIN)
+    assert not any("step_s_with" in d.value.columns for d in plain.dataframe)
+    at = opened(app, **RUBIN, **{"pr_c_rubin-quarter-gpus": "true"})
+    row = frames(at, "step_s_with").iloc[0]
+    assert row["badge"] == "vendor claim"
+    milder = opened(app, **RUBIN, **{"pr_c_rubin-quarter-gpus": "true", "pr_v_rubin-quarter-gpus": "0.5"})
+    assert frames(milder, "step_s_with").iloc[0]["value"] == 0.5
+    if row["applies"]:
+        assert row["step_s_with"] < frames(milder, "step_s_with").iloc[0]["step_s_with"]
+        assert "of the whole" in texts(at)
+
+
+@pytest.mark.parametrize(
+    ("param", "value", "named"),
+    [
+        ("pr_run", "nobody", "'nobody'"),
+        ("pr_on", "nope", "'nope'"),
+        ("pr_train", "abacus", "'abacus'"),
+        ("pr_hold", "breath", "'breath'"),
+        ("pr_gen", "fp2", "'fp2'"),
+        ("pr_show", "everything", "'everything'"),
+        ("pr_c_vera-plus-30", "maybe", "'maybe'"),
+    ],
+)
+def test_a_wrong_value_in_the_address_is_named(
+    app: App, example: Store, param: str, value: str, named: str
+) -> None:
+    at = opened(app, **{param: value})
+    assert named in said(at)
+    assert at.query_params.get(param) != value
+
+
+@pytest.mark.parametrize("usd", ["banana", "-3", "1e9", "nan"])
+def test_a_wrong_quote_in_the_address_is_named(app: App, example: Store, usd: str) -> None:
+    at = opened(app, **RUBIN, **{"pr_q_vera-rubin-nvl72": usd})
+    assert f"'{usd}'" in said(at) and "price book" in said(at)
+    assert at.number_input(key="pr_q_vera-rubin-nvl72").value is None
+
+
+def test_repeated_values_end_as_one(app: App, example: Store) -> None:
+    at = opened(app, pr_run="h100-sync", pr_on=["Vera Rubin NVL72", "nope", "vera-rubin-nvl72"])
+    assert at.query_params["pr_on"] == "Vera Rubin NVL72"
+    assert "'nope'" in said(at)
+    twice = opened(app, **RUBIN, **{"pr_q_vera-rubin-nvl72": ["3", "4"]})
+    assert "2 times" in said(twice)
+    assert twice.number_input(key="pr_q_vera-rubin-nvl72").value == 4
+
+
+@pytest.mark.parametrize(
+    ("section", "charts"),
+    [
+        ("Dollars", 6),
+        ("GPUs and rates", 6),
+        ("Break-even slope", 5),
+        ("What drives it", 5),
+        ("Calibration", 4),
+    ],
+)
+def test_every_section_opens_from_the_address(app: App, example: Store, section: str, charts: int) -> None:
+    at = opened(app, **RUBIN, pr_show=section)
+    assert len(at.get("plotly_chart")) >= charts - 1
+    assert not at.error
+
+
+def test_precision_is_never_changed_silently(app: App, example: Store) -> None:
+    same = frames(opened(app, **RUBIN), "gpus_same_cycle")["step_s"].iloc[-1]
+    at = opened(app, **RUBIN, pr_gen="FP4", pr_ttrain="FP4")
+    assert "FP4" in texts(at).upper()
+    assert frames(at, "gpus_same_cycle")["step_s"].iloc[-1] != same
+
+
+def test_an_empty_home_offers_the_example_and_shows_published_runs(app: App, store: Store) -> None:
+    at = opened(app)
+    assert any("example" in str(b.label).lower() for b in at.button)
+    assert len(at.get("plotly_chart")) == 2
+    assert "Published runs" in [s.value for s in at.subheader]
+    assert not at.error
