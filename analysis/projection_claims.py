@@ -12,8 +12,7 @@ from analysis.projection_seen import Seen
 from analysis.projection_targets import Aim, Count, factors_of
 from analysis.result import Notice
 from models.claims import Step
-from models.projection import Projection, project
-from models.projection import _composed as composed
+from models.projection import Projection, composed, project
 from models.shapes import Num
 
 
