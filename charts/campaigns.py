@@ -1,5 +1,7 @@
 """Campaigns: spend by week stacked by who bears it, and dollars that bought nothing by cause."""
 
+from itertools import cycle
+
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -24,26 +26,11 @@ def spend_by_week(result: Result, mode: Mode = "light", by: str = "campaign") ->
     if not has(frame, by, "week", "usd"):
         why = "No charge and no priced allocation lies in the period: load a bill, or runs with their pools."
         return theme.empty(why, title=title, table="weeks", mode=mode)
-    data = (
-        frame.assign(week=frame["week"].replace("", NO_WEEK))
-        .groupby([by, "week"], as_index=False)["usd"]
-        .sum()
-    )
+    data = frame.assign(week=frame["week"].replace("", NO_WEEK))
+    weeks = sorted(data["week"].unique(), key=lambda week: (week == NO_WEEK, week))
     sizes = data.groupby(by)["usd"].sum().sort_values(ascending=False)
     named = [name for name in sizes.index if name]
-    shown, rest = named[:MOST], named[MOST:]
-    weeks = sorted(data["week"].unique(), key=lambda week: (week == NO_WEEK, week))
-    colours = theme.palette(mode).runs
-    fig = go.Figure()
-    for place, name in enumerate(shown):
-        marker = {"color": colours[place % len(colours)]}
-        fig.add_trace(_bars(data[data[by] == name], theme.escape(name), marker, weeks))
-    if rest:
-        label = f"{len(rest)} more"
-        fig.add_trace(_bars(data[data[by].isin(rest)], label, {"color": theme.palette(mode).grey}, weeks))
-    if (data[by] == "").any():
-        marker = theme.status_marker(theme.palette(mode).quiet, "projected", mode)
-        fig.add_trace(_bars(data[data[by] == ""], NOBODY if by == "campaign" else "No team", marker, weeks))
+    fig = go.Figure(_stack(data, by, named, weeks, mode))
     theme.apply(
         fig,
         title=title,
@@ -67,6 +54,22 @@ def spend_by_week(result: Result, mode: Mode = "light", by: str = "campaign") ->
 def spend_by_team(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw `spend_by_week` stacked by team."""
     return spend_by_week(result, mode, "team")
+
+
+def _stack(data: pd.DataFrame, by: str, named: list[str], weeks: list[str], mode: Mode) -> list[go.Bar]:
+    """Bars of the largest of `named` (most first), of all the others together, and of what nobody bears."""
+    palette = theme.palette(mode)
+    out = [
+        _bars(data[data[by] == name], theme.escape(name), {"color": colour}, weeks)
+        for name, colour in zip(named[:MOST], cycle(palette.runs), strict=False)
+    ]
+    rest = named[MOST:]
+    if rest:
+        out.append(_bars(data[data[by].isin(rest)], f"{len(rest)} more", {"color": palette.grey}, weeks))
+    if (data[by] == "").any():
+        marker = theme.status_marker(palette.quiet, "projected", mode)
+        out.append(_bars(data[data[by] == ""], NOBODY if by == "campaign" else "No team", marker, weeks))
+    return out
 
 
 def _bars(part: pd.DataFrame, label: str, marker: dict[str, object], weeks: list[str]) -> go.Bar:

@@ -34,25 +34,22 @@ def dressed(
     table: str,
     mode: Mode,
     zero: bool = False,
+    legend: bool = False,
 ) -> go.Figure:
     """Write `names[place]` over the bar at each place; the axis holds both ends of every bar.
 
-    `zero`: draw the line at 0, for bars on both sides of it.
+    `zero`: draw the line at 0, for bars on both sides of it. `legend`: name the traces below.
     """
+    fig.update_traces(showlegend=legend)
     theme.apply(
         fig, title=title, subtitle=note, alt=alt, table=table, mode=mode, x="USD",
         height=AROUND_PX + ROW_PX * len(names),
     )  # fmt: skip
-    colours = theme.palette(mode)
-    for place, name in enumerate(names):
-        fig.add_annotation(
-            x=0, xref="paper", xanchor="left", y=place - LABEL_ABOVE, yanchor="middle", text=name,
-            showarrow=False, font={"size": 12, "color": colours.text}, bgcolor=colours.surface, borderpad=0,
-        )  # fmt: skip
+    _write(fig, names, mode)
     reach = [float(end) for one in fig.data for end in _ends(one)]
     room = 0.03 * (max(reach) - min(0.0, *reach))
     fig.update_xaxes(range=[min(reach) - room if min(reach) < 0 else 0.0, max(reach) + room])
-    fig.update_layout(barmode="overlay", showlegend=False)
+    fig.update_layout(barmode="overlay", showlegend=legend)
     fig.update_xaxes(tickformatstops=theme.TICKS, tickprefix="$", nticks=5, zeroline=zero)
     fig.update_yaxes(
         showticklabels=False,
@@ -63,6 +60,15 @@ def dressed(
         fixedrange=True,
     )
     return fig
+
+
+def _write(fig: go.Figure, names: Sequence[str], mode: Mode) -> None:
+    colours = theme.palette(mode)
+    for place, name in enumerate(names):
+        fig.add_annotation(
+            x=0, xref="paper", xanchor="left", y=place - LABEL_ABOVE, yanchor="middle", text=name,
+            showarrow=False, font={"size": 12, "color": colours.text}, bgcolor=colours.surface, borderpad=0,
+        )  # fmt: skip
 
 
 def _ends(one: go.Bar) -> list[float]:

@@ -1,5 +1,6 @@
 """What an owned GPU-hour is made of, and how the life it is written off over moves it."""
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from analysis.result import Result
@@ -56,28 +57,7 @@ def by_life(result: Result, mode: Mode = "light") -> go.Figure:
     frame = result.tables.get("lives")
     if not has(frame, "life_years", "usd_per_gpu_h"):
         return theme.empty(result.answer, title=title, table="lives", mode=mode)
-    colours = theme.palette(mode)
-    chosen = frame[frame["chosen"].astype(bool)]
-    fig = go.Figure(
-        [
-            go.Scatter(
-                x=frame["life_years"],
-                y=frame["usd_per_gpu_h"],
-                mode="lines+markers",
-                line={"color": colours.accent, "width": 2},
-                name="owned GPU-hour",
-                hovertemplate="%{x:g} years: %{y:$,.3r} a GPU-hour<extra></extra>",
-            ),
-            go.Scatter(
-                x=chosen["life_years"],
-                y=chosen["usd_per_gpu_h"],
-                mode="markers",
-                marker={"color": colours.text, "size": 13, "symbol": "diamond"},
-                name="chosen life",
-                hovertemplate="chosen: %{x:g} years, %{y:$,.3r}<extra></extra>",
-            ),
-        ]
-    )
+    fig = go.Figure(_lives(frame, mode))
     theme.apply(
         fig,
         title=title,
@@ -91,3 +71,26 @@ def by_life(result: Result, mode: Mode = "light") -> go.Figure:
     )
     fig.update_yaxes(tickprefix="$", rangemode="tozero")
     return fig
+
+
+def _lives(frame: pd.DataFrame, mode: Mode) -> list[go.Scatter]:
+    colours = theme.palette(mode)
+    chosen = frame[frame["chosen"].astype(bool)]
+    return [
+        go.Scatter(
+            x=frame["life_years"],
+            y=frame["usd_per_gpu_h"],
+            mode="lines+markers",
+            line={"color": colours.accent, "width": 2},
+            name="owned GPU-hour",
+            hovertemplate="%{x:g} years: %{y:$,.3r} a GPU-hour<extra></extra>",
+        ),
+        go.Scatter(
+            x=chosen["life_years"],
+            y=chosen["usd_per_gpu_h"],
+            mode="markers",
+            marker={"color": colours.text, "size": 13, "symbol": "diamond"},
+            name="chosen life",
+            hovertemplate="chosen: %{x:g} years, %{y:$,.3r}<extra></extra>",
+        ),
+    ]

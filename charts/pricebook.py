@@ -31,12 +31,7 @@ def history(result: Result, mode: Mode = "light", kind: str = "") -> go.Figure:
         for _, mine in part[(part["status"] == "user") & (part["state"] != "replaced")].groupby("price_id"):
             fig.add_trace(_steps(mine, colour))
         fig.add_trace(_dots(part, tier or NO_TIER, colour))
-    for status in [s for s in SYMBOLS if s in set(drawn["status"])]:
-        marker = {"symbol": SYMBOLS[status], "color": theme.palette(mode).quiet, "size": 9}
-        name = WORDS.get(status, status)
-        fig.add_trace(
-            go.Scatter(x=[None], y=[None], mode="markers", name=name, marker=marker, hoverinfo="skip")
-        )
+    fig.add_traces(_badges(set(drawn["status"]), mode))
     lost = len(data) - len(drawn)
     rest = f"; only in the table: {lost} without date or rate" if lost else ""
     names = ", ".join(dict.fromkeys(drawn["platform"]))
@@ -53,6 +48,18 @@ def history(result: Result, mode: Mode = "light", kind: str = "") -> go.Figure:
     )
     fig.update_yaxes(rangemode="tozero", tickprefix="$")
     return fig
+
+
+def _badges(statuses: set[str], mode: Mode) -> list[go.Scatter]:
+    """Legend entries: which symbol stands for which status."""
+    quiet = theme.palette(mode).quiet
+    return [
+        go.Scatter(
+            x=[None], y=[None], mode="markers", name=WORDS.get(status, status), hoverinfo="skip",
+            marker={"symbol": symbol, "color": quiet, "size": 9},
+        )
+        for status, symbol in SYMBOLS.items() if status in statuses
+    ]  # fmt: skip
 
 
 def _steps(mine: pd.DataFrame, colour: str) -> go.Scatter:
@@ -103,26 +110,8 @@ def change_by_run(result: Result, mode: Mode = "light") -> go.Figure:
         why = "No picked run has dollars on both sides."
         return theme.empty(why, title=title, table="runs", mode=mode)
     data = data.sort_values("usd_stored", ascending=False).head(theme.MAX_COLOURED_RUNS)
-    colours = theme.palette(mode)
-    fig = go.Figure()
-    for column, name, status in (
-        ("usd_stored", "as stored", "measured"),
-        ("usd_new", "re-priced", "projected"),
-    ):
-        fig.add_trace(
-            go.Bar(
-                y=[theme.short(run) for run in data["run"]],
-                x=data[column],
-                name=name,
-                orientation="h",
-                marker=theme.status_marker(colours.accent, status, mode),
-                text=[money(usd) for usd in data[column]],
-                textposition="outside",
-                cliponaxis=False,
-                outsidetextfont={"color": colours.quiet, "size": 11},
-                hovertemplate=f"<b>%{{y}}</b><br>{name}: %{{text}}<extra></extra>",
-            )
-        )
+    sides = (("usd_stored", "as stored", "measured"), ("usd_new", "re-priced", "projected"))
+    fig = go.Figure([_side(data, *side, mode) for side in sides])
     left = len(frame) - len(data) if frame is not None else 0
     theme.apply(
         fig,
@@ -138,3 +127,19 @@ def change_by_run(result: Result, mode: Mode = "light") -> go.Figure:
     top = float(data[["usd_stored", "usd_new"]].to_numpy().max())
     fig.update_xaxes(tickprefix="$", range=[0, 1.18 * top])
     return fig
+
+
+def _side(data: pd.DataFrame, column: str, name: str, status: str, mode: Mode) -> go.Bar:
+    colours = theme.palette(mode)
+    return go.Bar(
+        y=[theme.short(run) for run in data["run"]],
+        x=data[column],
+        name=name,
+        orientation="h",
+        marker=theme.status_marker(colours.accent, status, mode),
+        text=[money(usd) for usd in data[column]],
+        textposition="outside",
+        cliponaxis=False,
+        outsidetextfont={"color": colours.quiet, "size": 11},
+        hovertemplate=f"<b>%{{y}}</b><br>{name}: %{{text}}<extra></extra>",
+    )

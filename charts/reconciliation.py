@@ -8,11 +8,10 @@ from analysis.reconciliation import usd_words
 from analysis.result import Result
 from charts import theme
 from charts.blocks import has
-from charts.named_bars import AROUND_PX, ROW_PX, bar, dressed
+from charts.named_bars import bar, dressed
 from charts.synthetic import marked
 from charts.theme import Mode
 
-LEGEND_PX = 40
 HOW = {
     "tag": "By tag",
     "booked": "Booked by hand",
@@ -21,21 +20,30 @@ HOW = {
     "time": "By GPU model and time",
 }
 REASONS = {
-    "unused": "Unused commitments",
-    "idle_capacity": "Idle capacity",
-    "idle": "Parts of nodes that nobody held",
-    "nobody": "Nodes that nobody held",
-    "short": "More held than bought",
-    "loose": "Holder not certain",
-    "no_gpu": "Not for GPUs, no tag",
-    "no_quantity": "No quantity on the bill",
-    "no_clock": "No time on the bill",
-    "tax": "Tax",
-    "credit": "Credits",
-    "purchase": "Purchases",
+    "idle": {
+        "unused": "Unused commitments",
+        "idle_capacity": "Idle capacity",
+        "idle": "Parts of nodes that nobody held",
+        "nobody": "Nodes that nobody held",
+    },
+    "open": {
+        "idle": "Parts of nodes, holder not known",
+        "nobody": "Nodes, holder not known",
+        "short": "More held than bought",
+        "loose": "Holder not certain",
+        "no_gpu": "No GPU line, no tag",
+        "no_quantity": "No quantity on the bill",
+        "no_clock": "No time on the bill",
+        "tax": "Tax",
+        "credit": "Credits",
+        "purchase": "Purchases",
+    },
 }
-NAMES = {WHY[key]: name for key, name in REASONS.items()}
+"""Group -> reason (analysis.parts.WHY) -> name of its bar; no two bars share a name."""
+NAMES = {(group, WHY[key]): name for group, names in REASONS.items() for key, name in names.items()}
 GROUPS = {"matched": "matched to a run or job", "idle": "paid and idle", "open": "not explained"}
+IDLE_NOTE = "paid and idle: held by nobody, borne by nobody"
+REST = "matched to no run or job: idle, or not explained"
 
 
 @marked
@@ -56,13 +64,14 @@ def explained(result: Result, mode: Mode = "light") -> go.Figure:
         fig,
         [_label(row) for row in data.itertuples()],
         title=title,
-        note="",
-        alt="Bars: " + ", ".join(f"{_name(row)} {usd_words(row.usd)}" for row in data.itertuples()) + ".",
+        note=IDLE_NOTE if (data["group"] == "idle").any() else "",
+        alt="Bars: " + ", ".join(f"{bar_name(row)} {usd_words(row.usd)}" for row in data.itertuples()) + ".",
         table="by_how",
         mode=mode,
         zero=bool((data["usd"] < 0).any()),
+        legend=True,
     )
-    return fig.update_layout(showlegend=True, height=AROUND_PX + LEGEND_PX + ROW_PX * len(data))
+    return fig
 
 
 def bars_of(frame: pd.DataFrame) -> pd.DataFrame:
@@ -84,12 +93,15 @@ def _marker(group: str, mode: Mode) -> dict[str, object]:
     return {"color": colours.good if group == "matched" else colours.bad, "line": {"width": 0}}
 
 
-def _name(row: object) -> str:
-    return NAMES.get(str(row.meaning), str(row.meaning)) if row.how == "none" else HOW.get(row.how, row.how)
+def bar_name(row: object) -> str:
+    """Name of the bar of one row of `bars_of`."""
+    if row.how == "none":
+        return NAMES.get((row.group, row.meaning), str(row.meaning))
+    return HOW.get(row.how, str(row.how))
 
 
 def _label(row: object) -> str:
-    return f"<b>{theme.short(_name(row), 34)}</b> {usd_words(row.usd)} · {_lines(row)}"
+    return f"<b>{theme.short(bar_name(row), 34)}</b> {usd_words(row.usd)} · {_lines(row)}"
 
 
 def _lines(row: object) -> str:
@@ -98,7 +110,7 @@ def _lines(row: object) -> str:
 
 def _told(row: object) -> str:
     hours = f", {row.gpu_hours:,.1f} GPU-h" if row.gpu_hours else ""
-    head = f"<b>{theme.escape(_name(row))}</b> {usd_words(row.usd)}"
+    head = f"<b>{theme.escape(bar_name(row))}</b> {usd_words(row.usd)}"
     return f"{head}<br>{_lines(row)}{hours}<br>{theme.escape(row.meaning)}"
 
 
@@ -113,8 +125,8 @@ def by_day(result: Result, mode: Mode = "light") -> go.Figure:
     colours = theme.palette(mode)
     fig = go.Figure()
     for name, column, marker in (
-        ("matched", "matched_usd", {"color": colours.good}),
-        ("matched to nobody", "unmatched_usd", theme.status_marker(colours.quiet, "projected", mode)),
+        (GROUPS["matched"], "matched_usd", {"color": colours.good}),
+        (REST, "unmatched_usd", theme.status_marker(colours.quiet, "projected", mode)),
     ):
         fig.add_trace(
             go.Bar(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from analysis.result import Result
@@ -22,25 +23,8 @@ def side_by_side(result: Result, mode: Mode = "light") -> go.Figure:
     data = frame[frame["comparable"] & (frame["usd"] > 0)].head(MOST_ROWS)
     if data.empty:
         return theme.empty(result.answer, title=title, table="side_by_side", mode=mode)
-    colours = colours_of(result, mode)
     names = [_row_name(row) for row in data.to_dict("records")]
-    own = data["offer"] == "this run"
-    fig = go.Figure(
-        go.Scatter(
-            x=data["usd"],
-            y=names,
-            mode="markers",
-            marker={
-                "color": [colours[r] for r in data["run"]],
-                "size": 12,
-                "symbol": ["star" if mine else "circle-open" for mine in own],
-                "line": {"width": 2.2, "color": [colours[r] for r in data["run"]]},
-            },
-            error_x=error_bars(data["usd"], data["usd_low"], data["usd_high"], theme.palette(mode).quiet),
-            customdata=[_words(row) for row in data.to_dict("records")],
-            hovertemplate="%{customdata}<extra></extra>",
-        )
-    )
+    fig = go.Figure(_dots(data, names, colours_of(result, mode), mode))
     theme.apply(
         fig,
         title=title,
@@ -55,6 +39,24 @@ def side_by_side(result: Result, mode: Mode = "light") -> go.Figure:
     fig.update_xaxes(type="log", tickprefix="$", minor={"showgrid": False}, dtick=1)
     fig.update_yaxes(categoryorder="array", categoryarray=names, autorange="reversed")
     return fig
+
+
+def _dots(data: pd.DataFrame, names: list[str], colours: Mapping[str, str], mode: Mode) -> go.Scatter:
+    shades = [colours[run] for run in data["run"]]
+    return go.Scatter(
+        x=data["usd"],
+        y=names,
+        mode="markers",
+        marker={
+            "color": shades,
+            "size": 12,
+            "symbol": ["star" if offer == "this run" else "circle-open" for offer in data["offer"]],
+            "line": {"width": 2.2, "color": shades},
+        },
+        error_x=error_bars(data["usd"], data["usd_low"], data["usd_high"], theme.palette(mode).quiet),
+        customdata=[_words(row) for row in data.to_dict("records")],
+        hovertemplate="%{customdata}<extra></extra>",
+    )
 
 
 def _row_name(row: Mapping[str, object]) -> str:

@@ -20,6 +20,8 @@ DASHES = {
     "lease": "dashdot",
 }
 
+RANGE_STATUS = {"published range": "measured", "your range": "assumed"}
+
 
 def option_colours(mode: Mode) -> Mapping[str, str]:
     """Return a fixed colour for each option."""
@@ -84,22 +86,9 @@ def crossing(result: Result, mode: Mode = "light") -> go.Figure:
     frame = result.tables.get("by_use")
     if not has(frame, "utilisation_frac", "usd_per_useful_gpu_h"):
         return theme.empty(result.answer, title=title, table="by_use", mode=mode)
-    colours = option_colours(mode)
-    fig = go.Figure()
-    for option, label in OPTIONS.items():
-        part = frame[frame["option"] == option]
-        if part.empty:
-            continue
-        fig.add_trace(
-            go.Scatter(
-                x=100 * part["utilisation_frac"],
-                y=part["usd_per_useful_gpu_h"],
-                name=label,
-                mode="lines",
-                line={"color": colours[option], "width": 2.5, "dash": DASHES.get(option, "solid")},
-                hovertemplate=f"{label}<br>%{{x:.0f}} % used: %{{y:$,.3r}}<extra></extra>",
-            )
-        )
+    fig = go.Figure(
+        [_use_line(frame, option, mode) for option in OPTIONS if (frame["option"] == option).any()]
+    )
     even = result.tables["break_even"]
     flip = even[even["against"] == "on_demand"]["break_even_path_frac"]
     told = ""
@@ -122,30 +111,26 @@ def crossing(result: Result, mode: Mode = "light") -> go.Figure:
     return fig
 
 
+def _use_line(frame: pd.DataFrame, option: str, mode: Mode) -> go.Scatter:
+    part, label = frame[frame["option"] == option], OPTIONS[option]
+    dash = DASHES.get(option, "solid")
+    return go.Scatter(
+        x=100 * part["utilisation_frac"],
+        y=part["usd_per_useful_gpu_h"],
+        name=label,
+        mode="lines",
+        line={"color": option_colours(mode)[option], "width": 2.5, "dash": dash},
+        hovertemplate=f"{label}<br>%{{x:.0f}} % used: %{{y:$,.3r}}<extra></extra>",
+    )
+
+
 def duration(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw the demand as a duration curve with the bases worth committing to."""
     title = "Demand: GPUs needed by share of the time"
     frame = result.tables.get("demand")
     if not has(frame, "time_frac", "gpus"):
         return theme.empty(result.answer, title=title, table="demand", mode=mode)
-    colours = theme.palette(mode)
-    x: list[float] = []
-    y: list[float] = []
-    for row in frame.itertuples():
-        x += [100 * row.from_frac, 100 * row.time_frac]
-        y += [row.gpus, row.gpus]
-    fig = go.Figure(
-        go.Scatter(
-            x=x,
-            y=y,
-            name="GPUs needed",
-            mode="lines",
-            line={"color": colours.accent, "width": 2},
-            fill="tozeroy",
-            fillcolor=theme.fade(colours.accent, 0.15),
-            hovertemplate="%{x:.0f} % of the time at least %{y:,.3~r} GPUs<extra></extra>",
-        )
-    )
+    fig = go.Figure(_demand(frame, mode))
     names = {"own": "all owned", "mixed_reserved": "reserved base", "mixed_own": "owned base"}
     for name, label in names.items():
         level = frame[name].dropna()
@@ -165,6 +150,21 @@ def duration(result: Result, mode: Mode = "light") -> go.Figure:
     fig.update_yaxes(rangemode="tozero")
     fig.update_xaxes(range=[0, 100])
     return fig
+
+
+def _demand(frame: pd.DataFrame, mode: Mode) -> go.Scatter:
+    """The demand as steps: each level from the share of time where it begins to the one where it ends."""
+    accent = theme.palette(mode).accent
+    return go.Scatter(
+        x=[100 * end for row in frame.itertuples() for end in (row.from_frac, row.time_frac)],
+        y=[row.gpus for row in frame.itertuples() for _ in range(2)],
+        name="GPUs needed",
+        mode="lines",
+        line={"color": accent, "width": 2},
+        fill="tozeroy",
+        fillcolor=theme.fade(accent, 0.15),
+        hovertemplate="%{x:.0f} % of the time at least %{y:,.3~r} GPUs<extra></extra>",
+    )
 
 
 def _level(gpus: float, label: str, colour: str) -> go.Scatter:
@@ -190,19 +190,8 @@ def npv(result: Result, mode: Mode = "light") -> go.Figure:
     ends = data.groupby(["option", "label"], sort=False)["saves_usd"].agg(["min", "max"]).reset_index()
     middle = data[data["path"] == "mid"].set_index("option")["saves_usd"]
     value = pd.Series([middle[o] for o in ends["option"]])
-    colours = option_colours(mode)
     paths = ", ".join(f"{100 * d:g}\u00a0%" for d in dict.fromkeys(frame["decline_frac"]))
-    fig = go.Figure(
-        go.Scatter(
-            x=value,
-            y=ends["label"],
-            mode="markers",
-            marker={"color": [colours[o] for o in ends["option"]], "size": 13, "symbol": "diamond"},
-            error_x=error_bars(value, ends["min"], ends["max"], theme.palette(mode).text),
-            customdata=[[money(a), money(b)] for a, b in zip(ends["min"], ends["max"], strict=True)],
-            hovertemplate="%{y}: %{x:$,.3s} (%{customdata[0]} to %{customdata[1]})<extra></extra>",
-        )
-    )
+    fig = go.Figure(_savings(value, ends, mode))
     theme.apply(
         fig,
         title=title,
@@ -220,6 +209,19 @@ def npv(result: Result, mode: Mode = "light") -> go.Figure:
     return fig
 
 
+def _savings(value: pd.Series, ends: pd.DataFrame, mode: Mode) -> go.Scatter:
+    colours = option_colours(mode)
+    return go.Scatter(
+        x=value,
+        y=ends["label"],
+        mode="markers",
+        marker={"color": [colours[o] for o in ends["option"]], "size": 13, "symbol": "diamond"},
+        error_x=error_bars(value, ends["min"], ends["max"], theme.palette(mode).text),
+        customdata=[[money(a), money(b)] for a, b in zip(ends["min"], ends["max"], strict=True)],
+        hovertemplate="%{y}: %{x:$,.3s} (%{customdata[0]} to %{customdata[1]})<extra></extra>",
+    )
+
+
 def tornado(result: Result, mode: Mode = "light", most: int = 12) -> go.Figure:
     """Draw how far each input alone moves what owning saves; published ranges solid, the user's hatched."""
     title = "What moves the answer"
@@ -228,26 +230,8 @@ def tornado(result: Result, mode: Mode = "light", most: int = 12) -> go.Figure:
         why = "There is no rent to compare owning with, or no input has a range."
         return theme.empty(why, title=title, table="tornado", mode=mode)
     data = frame.head(most)
-    colours = theme.palette(mode)
-    fig = go.Figure()
-    for basis, status in (("published range", "measured"), ("your range", "assumed")):
-        part = data[data["basis"] == basis]
-        if part.empty:
-            continue
-        fig.add_trace(
-            go.Bar(
-                x=part["at_high_usd"] - part["at_low_usd"],
-                base=part["at_low_usd"],
-                y=[_input_name(row) for row in part.to_dict("records")],
-                orientation="h",
-                name=basis,
-                marker=theme.status_marker(colours.accent, status, mode),
-                customdata=[
-                    [money(a), money(b)] for a, b in zip(part["at_low_usd"], part["at_high_usd"], strict=True)
-                ],
-                hovertemplate="%{y}<br>low: %{customdata[0]}, high: %{customdata[1]}<extra></extra>",
-            )
-        )
+    bases = [basis for basis in RANGE_STATUS if (data["basis"] == basis).any()]
+    fig = go.Figure([_swing(data[data["basis"] == basis], basis, mode) for basis in bases])
     labels = [_input_name(row) for row in data.to_dict("records")]
     theme.apply(
         fig,
@@ -260,9 +244,24 @@ def tornado(result: Result, mode: Mode = "light", most: int = 12) -> go.Figure:
         height=110 + 40 * len(data),
     )
     fig.update_xaxes(tickprefix="$")
-    fig.add_vline(x=0, line={"color": colours.axis, "width": 1.5, "dash": "dot"})
+    fig.add_vline(x=0, line={"color": theme.palette(mode).axis, "width": 1.5, "dash": "dot"})
     fig.update_yaxes(categoryorder="array", categoryarray=labels, autorange="reversed")
     return fig
+
+
+def _swing(part: pd.DataFrame, basis: str, mode: Mode) -> go.Bar:
+    """Bars from the answer at the low end of an input to that at its high end."""
+    ends = zip(part["at_low_usd"], part["at_high_usd"], strict=True)
+    return go.Bar(
+        x=part["at_high_usd"] - part["at_low_usd"],
+        base=part["at_low_usd"],
+        y=[_input_name(row) for row in part.to_dict("records")],
+        orientation="h",
+        name=basis,
+        marker=theme.status_marker(theme.palette(mode).accent, RANGE_STATUS[basis], mode),
+        customdata=[[money(low), money(high)] for low, high in ends],
+        hovertemplate="%{y}<br>low: %{customdata[0]}, high: %{customdata[1]}<extra></extra>",
+    )
 
 
 def _input_name(row: Mapping[str, object]) -> str:

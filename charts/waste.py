@@ -13,10 +13,11 @@ from charts.synthetic import marked
 from charts.text import short_number
 from charts.theme import Mode
 
+OTHER = "Other charges and credits"
 RUNGS = {"paid": "Paid", "allocated": "Allocated", "active": "Active", "effective": "Effective"}
 BARS = {
     "bill": "The bill",
-    "other": "Not for GPUs",
+    "other": OTHER,
     "not_allocated": "Not allocated",
     "idle": "Idle",
     "stalled": "Stalled",
@@ -25,6 +26,13 @@ BARS = {
     "lost": "Lost to failures",
     "productive": "Productive work",
 }
+
+NOTES = {
+    "not_allocated": "not allocated: held by nobody",
+    "idle": "idle: held, not used",
+    "unknown": "hatched: nobody knows what became of it",
+}
+"""What has to be said of a bar that holds dollars."""
 
 
 @marked
@@ -82,8 +90,9 @@ def waterfall(result: Result, mode: Mode = "light") -> go.Figure:
         fig.add_trace(trace.update(base=[start], showlegend=False))
     names = [_bar_label(row) for row in data.itertuples()]
     told = ", ".join(f"{BARS.get(r.bar, r.bar)} {dollars(r.usd)}" for r in data.itertuples())
-    has_unknown = bool((data.loc[data["bar"] == "unknown", "usd"] > 0).any())
-    note = "hatched: nobody knows what became of it" if has_unknown else ""
+    note = "; ".join(
+        text for name, text in NOTES.items() if (data.loc[data["bar"] == name, "usd"] != 0).any()
+    )
     alt = f"Waterfall: {told}."
     return dressed(
         fig,

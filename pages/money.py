@@ -8,23 +8,22 @@ from analysis.month import periods
 from analysis.result import Result
 from pages.parts import money_bill, money_campaigns, money_energy, money_rules, money_waste
 from pages.parts.assumptions import show_how
-from pages.parts.choose import dropdown, segments
+from pages.parts.choose import segments
 from pages.parts.compute import compute_or_stop
 from pages.parts.frame import show_head, stop_when_empty
+from pages.parts.money_cards import show_cards
+from pages.parts.money_open import ALL, ALL_MONTHS, SECTIONS, forget_lines, pick_month, seek
 from pages.parts.share import share_bar
 from pages.parts.state import current
 from pages.parts.waste_settings import settings
-
-ALL = "all"
-SECTIONS = ("Campaigns", "Invoice", "Waste", "Energy", "Shared costs")
 
 
 def period_of(months: list[tuple[str, bool]]) -> str:
     """The month picker: months that hold a bill or a run, newest first, and all of them together."""
     billed = {month for month, has_bill in months if has_bill}
-    names = {m: m if m in billed else f"{m} (no bill)" for m, _ in months} | {ALL: "All months"}
+    names = {m: m if m in billed else f"{m} (no bill)" for m, _ in months} | {ALL: ALL_MONTHS}
     first = next((m for m, _ in months if m in billed), next(iter(names)))
-    return dropdown("mo_month", "Month (UTC)", list(names), first, names.__getitem__, width=220)
+    return pick_month(names, first)
 
 
 def show_section(section: str, period: dict[str, Any], bill: Result, waste: Result) -> list[Result]:
@@ -55,12 +54,15 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="money_contr
 month = compute_or_stop("month", {**period, **limits})
 with head:
     stop_when_empty("Money", month)
-    place = show_head("Money", [month], bar=False)
+    place = show_head("Money", [month], bar=False, cards=show_cards)
 bill = compute_or_stop("reconciliation", period)
 waste = compute_or_stop("waste", {**period, **limits})
-money_bill.show_charts(bill, waste)
-section = segments("mo_show", "Details", SECTIONS, SECTIONS[0], str)
-results = [month, bill, waste, *show_section(section, period, bill, waste)]
+money_bill.show_charts(month, bill, waste)
+with st.container(key="money_details"):
+    section = segments("mo_show", "Details", SECTIONS, SECTIONS[0], str)
+    forget_lines(section)
+    results = [month, bill, waste, *show_section(section, period, bill, waste)]
 with place:
     share_bar(results, "Money")
 show_how(results, "money")
+seek()

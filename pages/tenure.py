@@ -11,20 +11,19 @@ from charts import tenure as charts
 from pages.parts import own_controls as controls
 from pages.parts.answer import show_answer
 from pages.parts.assumptions import show_how
-from pages.parts.choose import dropdown, segments
+from pages.parts.choose import dropdown
 from pages.parts.compute import compute_or_stop
 from pages.parts.download import show_chart
 from pages.parts.figures import show_figures
 from pages.parts.frame import show_title
 from pages.parts.notices import show_warnings
+from pages.parts.own_details import show_details
 from pages.parts.own_price import offer
+from pages.parts.percent import refuse_fractions
 from pages.parts.state import current
 from pages.parts.tables import show_table
 
 MOST_USED = "the one your runs used most"
-HOUSING = {"colo": "Colocation", "building": "Own building", "none": "Left out"}
-BASES = {"it": "IT power and PUE", "utility": "Utility power, facility inside"}
-TIERS = {"neocloud": "Neocloud", "hyperscaler": "Hyperscaler", "marketplace": "Marketplace"}
 LIFE, HORIZON = 4.0, 36
 OPTIONS = (
     "label", "usd_per_useful_gpu_h", "low_usd", "high_usd", "cheapest_frac", "total_usd", "saves_usd",
@@ -89,7 +88,7 @@ def decision(platforms: dict[str, str]) -> dict[str, Any]:
     )  # fmt: skip
     wacc = st.number_input(
         "Cost of capital, a year (%)", value=None, min_value=0.0, max_value=100.0, step=0.5,
-        key="own_wacc_frac", bind="query-params", placeholder="yours: nobody published one",
+        key="own_wacc_pct", bind="query-params", placeholder="yours: nobody published one",
         help="WACC: what money costs your company. No published number was found, so it must be given.",
     )  # fmt: skip
     life = st.slider("Life of the hardware (years)", 1.0, 8.0, LIFE, 0.5, key="own_life", bind="query-params")
@@ -98,51 +97,6 @@ def decision(platforms: dict[str, str]) -> dict[str, Any]:
     asked |= {"utilisation_frac": used / 100} if used else {}
     asked |= {"wacc_frac": wacc / 100} if wacc is not None else {}
     return asked | ({"life_years": life} if life != LIFE else {})
-
-
-def details(settings: Any) -> dict[str, Any]:
-    """Every other input, grouped and folded."""
-    asked: dict[str, Any] = {}
-    with st.expander("What you buy", key="own_box_buy"):
-        asked |= controls.fields(controls.BUY, settings)
-        kinds = {"auto": "As published", "yes": "All in", "no": "Hardware only"}
-        all_in = segments("own_all_in", "The price holds", list(kinds), "auto", lambda k: kinds[k])
-        asked |= {} if all_in == "auto" else {"all_in": all_in == "yes"}
-    with st.expander("Housing and power", key="own_box_house"):
-        asked["housing"] = segments("own_housing", "Housing", list(HOUSING), "colo", lambda k: HOUSING[k])
-        asked |= controls.fields(controls.HOUSE[asked["housing"]], settings)
-        if asked["housing"] == "colo":
-            asked["colo_with_power"] = st.checkbox(
-                "Power is in the colocation price", key="own_with_power", bind="query-params"
-            )
-        asked["power_basis"] = segments("own_power", "Power", list(BASES), "it", lambda k: BASES[k])
-        asked |= controls.fields((*controls.POWER[asked["power_basis"]], *controls.ELECTRICITY), settings)
-    with st.expander("People, support, spares", key="own_box_run"):
-        asked |= controls.fields(controls.RUN, settings)
-    with st.expander("What you would rent", key="own_box_rent"):
-        asked["tier"] = segments("own_tier", "Provider", list(TIERS), "neocloud", lambda k: TIERS[k])
-        asked |= controls.fields(controls.RENT, settings)
-    with st.expander("Lease", key="own_box_lease"):
-        asked |= controls.fields(controls.LEASE, settings)
-    with st.expander("Prices over time", key="own_box_path"):
-        asked |= controls.fields(controls.PATH, settings)
-    with st.expander("Goodput and ranges", key="own_box_more"):
-        share = st.number_input(
-            "Goodput (%; empty: that of your runs)", value=None, min_value=1.0, max_value=100.0, step=5.0,
-            key="own_goodput", bind="query-params",
-        )  # fmt: skip
-        width = st.slider(
-            "Range of inputs without a published one (± %)",
-            0,
-            50,
-            20,
-            5,
-            key="own_range",
-            bind="query-params",
-        )
-        asked |= {"goodput_frac": share / 100} if share else {}
-        asked["range_frac"] = width / 100
-    return asked
 
 
 def show_options(result: Result) -> None:
@@ -170,9 +124,10 @@ with state.view() as view:
 head = st.container()
 left, right = st.columns([1, 2.2], gap="large")
 with left:
+    refuse_fractions("own_")
     asked = decision(names)
     published = compute_or_stop("tenure", {"buy": asked["buy"]})
-    asked |= details(published.tables["settings"])
+    asked |= show_details(published.tables["settings"])
 result = compute_or_stop("tenure", asked)
 with head:
     show_title("Rent or own", [result])

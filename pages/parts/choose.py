@@ -4,7 +4,7 @@ Streamlit writes what a control shows into the address, not the option behind it
 and must not depend on the data.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
@@ -60,3 +60,31 @@ def dropdown(
         width=width,
     )
     return str(picked if picked is not None else default)
+
+
+def listed(
+    param: str,
+    label: str,
+    written: Mapping[str, str],
+    default: str,
+    names: Callable[[str], str],
+    width: int = 320,
+) -> str:
+    """Draw a list of choices whose value is the address itself: for a control that is not always on the page,
+    or whose default moves with the data. `written` says what the address calls each option.
+
+    Returns the option; a pick, and `write_address` elsewhere, put it into the address, the default too.
+    """
+    shown = url_choice(param, list(written.values()), written[default], label.lower())
+    st.session_state[param] = next(option for option, text in written.items() if text == shown)
+    st.selectbox(
+        label, list(written), format_func=names, key=param, width=width,
+        on_change=lambda: write_address(param, written[st.session_state[param]]),
+    )  # fmt: skip
+    return str(st.session_state[param])
+
+
+def write_address(param: str, value: str) -> None:
+    """Write what a control of `listed` is to show into the address."""
+    settle(param)
+    st.query_params[param] = value

@@ -1,6 +1,6 @@
 """The top of a measuring page: title and share bar, answer, figures, warnings; and its empty state."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -32,15 +32,20 @@ def show_head(
     figures: Sequence[str] | None = None,
     lead: str = "",
     bar: bool = True,
+    cards: Callable[[Result], None] | None = None,
 ) -> DeltaGenerator:
     """Draw the head of a page; the first result carries the answer, all go into a shared report.
 
+    `cards` draws the figures of a page that has more to do with them than show `figures`.
     Returns the place of the share bar; without `bar` the page fills it when it has more results to share.
     """
     place = show_title(title, results, synthetic=any(is_synthetic(r) for r in results), lead=lead, bar=bar)
     show_answer(results[0])
     _offer_details(results[0])
-    show_figures(results[0], figures)
+    if cards is None:
+        show_figures(results[0], figures)
+    else:
+        cards(results[0])
     show_warnings(results[0])
     return place
 

@@ -1,4 +1,4 @@
-"""The bill on the Money page: what explains it, what became of it, and its lines."""
+"""The bill on the Money page: what explains it, what became of it, and how the two agree."""
 
 from typing import Any
 
@@ -9,49 +9,18 @@ from analysis.result import Result
 from charts import reconciliation as bill_charts
 from charts import waste as waste_charts
 from charts.named_bars import dollars
-from pages.parts.choose import segments
 from pages.parts.download import show_chart
-from pages.parts.money_campaigns import HOW
+from pages.parts.money_behind import open_bar, open_rung, show_behind
+from pages.parts.money_lines import CENTS, LABELS, named, show_lines
+from pages.parts.money_open import open_bill_bar
 from pages.parts.state import current
 from pages.parts.tables import show_table
 from pages.parts.words import md_escape
 
-BARS = {
-    "not_allocated": "Not allocated",
-    "idle": "Idle",
-    "stalled": "Stalled",
-    "unknown": "Unknown",
-    "bubble": "Waiting",
-    "lost": "Lost",
-    "productive": "Productive",
-}
-NOBODY = "nobody"
-GROUPS = {"open": "Not explained", "idle": "Paid and idle", "matched": "Matched", "all": "All lines"}
-LINES = (
-    "line", "from_day", "to_day", "service", "resource", "description", "kind", "effective_usd",
-    "matched_usd", "unmatched_usd", "runs", "why", "billed_usd", "gpu_hours", "status", "how", "provider",
-)  # fmt: skip
-CENTS = ("effective_usd", "billed_usd", "matched_usd", "unmatched_usd", "usd")
-LABELS = {
-    "line": "Line",
-    "from_day": "First day",
-    "to_day": "Last day",
-    "effective_usd": "Effective cost (USD)",
-    "billed_usd": "Billed (USD)",
-    "matched_usd": "Matched (USD)",
-    "unmatched_usd": "Not matched (USD)",
-    "runs": "Borne by",
-    "why": "Why the rest is not matched",
-    "how": "Matched by",
-    "usd": "Cost (USD)",
-    "who": "Run or job",
-    "lines": "Lines of the bill",
-    "days": "Days",
-}
 MOST_UNKNOWN = 0.2
 
 
-def show_charts(bill: Result, waste: Result) -> None:
+def show_charts(month: Result, bill: Result, waste: Result) -> None:
     """Invoice on the left, what became of the dollars on the right; a click on a bar opens what is behind."""
     theme = current().theme
     left, right = st.columns(2, gap="medium")
@@ -62,11 +31,31 @@ def show_charts(bill: Result, waste: Result) -> None:
             show_chart(
                 bill_charts.explained(bill, theme), "money-explained", lambda at: _open_group(bill, at)
             )
-        show_chart(waste_charts.ladder(waste, theme), "money-ladder")
+        show_chart(waste_charts.ladder(waste, theme), "money-ladder", lambda at: open_rung(waste, at))
     with right:
-        show_chart(waste_charts.waterfall(waste, theme), "money-waterfall", lambda at: _open_bar(waste, at))
+        show_chart(
+            waste_charts.waterfall(waste, theme), "money-waterfall", lambda at: open_bar(waste, bill, at)
+        )
         _why_unknown(waste)
-        _show_behind(waste)
+        show_behind(waste, bill)
+    _how_idle_agrees(month)
+
+
+def _how_idle_agrees(month: Result) -> None:
+    """One line from the idle total of the bill to that of the waterfall."""
+    rows = records(month.tables["idle"])
+    if not rows:
+        return
+    first, *steps, last = rows
+    if not steps:
+        st.caption(
+            f"Paid and idle in the bill and not allocated in the waterfall are the same "
+            f"{md_escape(dollars(first['usd']))}: bought, held by no run or job and borne by none."
+        )
+        return
+    told = [f"{dollars(first['usd'])} {first['label']}"]
+    told += [f"{'−' if r['usd'] < 0 else '+'} {dollars(abs(r['usd']))} {r['label']}" for r in steps]
+    st.caption(md_escape(f"{' '.join(told)} = {dollars(last['usd'])} {last['label']}."))
 
 
 def _offer_bill(bill: Result) -> None:
@@ -80,23 +69,8 @@ def _offer_bill(bill: Result) -> None:
 
 
 def _open_group(bill: Result, at: dict[str, Any]) -> None:
-    data = bill_charts.bars_of(bill.tables["by_how"])
-    st.session_state["mo_lines"] = str(data.iloc[round(float(at["y"]))]["group"])
-    st.session_state["mo_show"] = "Invoice"
-
-
-def _open_bar(waste: Result, at: dict[str, Any]) -> None:
-    bar = str(waste.tables["waterfall"].iloc[round(float(at["y"]))]["bar"])
-    if bar in bars_behind(waste):
-        st.session_state["mo_bar"] = bar
-    else:
-        st.session_state["mo_show"], st.session_state["mo_lines"] = "Invoice", "all"
-
-
-def bars_behind(waste: Result) -> list[str]:
-    """Bars of the waterfall that somebody, or nobody, is behind."""
-    behind = set(waste.tables["behind"]["bar"])
-    return [bar for bar in BARS if bar in behind]
+    rows = list(bill_charts.bars_of(bill.tables["by_how"]).itertuples())
+    open_bill_bar(bill_charts.bar_name(rows[round(float(at["y"]))]))
 
 
 def _why_unknown(waste: Result) -> None:
@@ -112,45 +86,14 @@ def _why_unknown(waste: Result) -> None:
         )
 
 
-def _show_behind(waste: Result) -> None:
-    bars = bars_behind(waste)
-    if not bars:
-        return
-    behind = waste.tables["behind"]
-    first = max(bars, key=lambda bar: float(behind.loc[behind["bar"] == bar, "usd"].sum()))
-    bar = segments("mo_bar", "Runs behind the bar", bars, first, BARS.__getitem__)
-    picked = behind[behind["bar"] == bar].drop(columns="bar").reset_index(drop=True)
-    shown = Result("waste", waste.params, "", tables={f"behind {bar}": picked})
-    show_table(
-        shown, f"behind {bar}", title=f"{BARS[bar]}: who is behind it", columns=("who", "usd"),
-        labels={"who": "Run or job", "usd": "Cost (USD)"}, cents=("usd",), blank={"who": NOBODY},
-    )  # fmt: skip
-
-
 def show_invoice(bill: Result) -> None:
-    """Lines by what explains them; a picked line opens who bears it."""
-    lines = bill.tables["lines"]
-    if lines.empty:
+    """Lines by what explains them, who bears them, by day, and the way from the invoice to the cost."""
+    if bill.tables["lines"].empty:
         st.caption("No bill is loaded for this period, so there is no line to show.")
         return
-    unknown = set(bill.tables["open"]["line"])
-    is_open = lines["line"].isin(unknown) | lines["line"].isna()
-    rest = lines["unmatched_usd"] != 0
-    picked = {
-        "open": lines[is_open],
-        "idle": lines[rest & ~is_open],
-        "matched": lines[lines["matched_usd"] != 0],
-        "all": lines,
-    }
-    names = [name for name in GROUPS if len(picked[name])]
-    group = segments("mo_lines", "Lines of the bill", list(GROUPS), "open", GROUPS.__getitem__)
-    if group not in names:
-        st.caption(f"{GROUPS[group]}: no line of this bill.")
-    else:
-        frame = picked[group].reset_index(drop=True)
-        _show_lines(bill, group, frame)
+    show_lines(bill)
     show_table(
-        _named(bill, "by_run"), "by_run", title="Dollars by who bears them", labels=LABELS, cents=CENTS,
+        named(bill, "by_run"), "by_run", title="Dollars by who bears them", labels=LABELS, cents=CENTS,
         columns=("who", "campaign", "team", "usd", "gpu_hours", "lines", "days"),
         optional=("campaign", "team", "gpu_hours"),
     )  # fmt: skip
@@ -161,49 +104,3 @@ def show_invoice(bill: Result) -> None:
     show_table(
         bill, "foreign", title="Lines without a rate into US dollars: outside every sum", labels=LABELS
     )
-
-
-def _show_lines(bill: Result, group: str, frame: Any) -> None:
-    total = float(frame["unmatched_usd" if group in ("open", "idle") else "effective_usd"].sum())
-    count = f"{len(frame):,} line{'' if len(frame) == 1 else 's'}"
-    shown = Result(bill.analysis, bill.params, "", tables={f"lines {group}": frame})
-    place = show_table(
-        shown, f"lines {group}", title=f"{GROUPS[group]}: {md_escape(dollars(total))} in {count}",
-        columns=LINES, labels=LABELS, cents=CENTS, blank={"runs": NOBODY}, select=f"mo_lines_{group}",
-        optional=("resource", "description", "billed_usd", "gpu_hours", "matched_usd", "unmatched_usd", "why",
-                  "status", "how", "provider"),
-    )  # fmt: skip
-    if place is None:
-        st.caption("Select a line to see who bears it.")
-        return
-    number = frame["line"].iloc[place]
-    found = _named(bill, "bearers")
-    rows = found.tables["bearers"]
-    mine = Result(bill.analysis, bill.params, "", tables={"line": rows[rows["line"] == number]})
-    show_table(
-        mine, "line", title=f"Line {number:.0f}: who bears it", labels=LABELS, cents=CENTS,
-        columns=("who", "attempt", "campaign", "team", "how", "gpu_hours", "usd"),
-        optional=("attempt", "campaign", "team", "gpu_hours"),
-    )  # fmt: skip
-
-
-def _named(bill: Result, name: str) -> Result:
-    """The table with a column `who`: the run, else the job, campaign or team, else nobody."""
-    frame = bill.tables[name]
-    who = [
-        run
-        or (
-            f"job {job}"
-            if job
-            else f"campaign {campaign}"
-            if campaign
-            else f"team {team}"
-            if team
-            else NOBODY
-        )
-        for run, job, campaign, team in zip(
-            frame["run"], frame["job"], frame["campaign"], frame["team"], strict=True
-        )
-    ]
-    how = {"how": [HOW.get(how, how) for how in frame["how"]]} if "how" in frame else {}
-    return Result(bill.analysis, bill.params, "", tables={name: frame.assign(who=who, **how)})

@@ -98,8 +98,23 @@ def _targets(rule: SharingRule) -> str:
 def _declare(store: Store, campaigns: list[str], runs: list[str]) -> None:
     st.markdown("**Declare a rule**")
     told: dict[str, Any] = {
-        "name": st.text_input("Name", key="rule_name", placeholder="teacher of the spring models")
+        "name": st.text_input("Name", key="rule_name", placeholder="teacher of the spring models"),
+        "subject": _subject(campaigns, runs),
     }
+    told |= _shared_by(campaigns) | _days()
+    told["note"] = st.text_input("Why", key="rule_note", max_chars=300)
+    if not st.button("Declare", type="primary", icon=":material/add:", key="rule_declare"):
+        return
+    try:
+        declare_rule(store, who=who(), **told)
+    except UserError as error:
+        show_error(error)
+        return
+    done(f"Rule '{told['name'].strip()}' counts from now on.")
+
+
+def _subject(campaigns: list[str], runs: list[str]) -> dict[str, str]:
+    """Which charges the rule is about."""
     row = st.columns(2)
     field = row[0].selectbox(
         "Which charges", list(SUBJECTS), format_func=SUBJECTS.__getitem__, key="rule_field"
@@ -109,45 +124,37 @@ def _declare(store: Store, campaigns: list[str], runs: list[str]) -> None:
         SUBJECTS[field], known, index=None, accept_new_options=True, key=f"rule_value_{field}",
         placeholder="choose or type",
     )  # fmt: skip
+    return {field: value or ""}
+
+
+def _shared_by(campaigns: list[str]) -> dict[str, Any]:
+    """Who bears them and how: names, or a share of each where the shares are fixed."""
     targets = st.multiselect(
-        "Campaigns that bear it",
-        campaigns,
-        accept_new_options=True,
-        key="rule_targets",
+        "Campaigns that bear it", campaigns, accept_new_options=True, key="rule_targets",
         placeholder="choose or type",
-    )
+    )  # fmt: skip
     method = st.segmented_control(
-        "How",
-        list(METHODS),
-        default="equal",
-        required=True,
-        format_func=METHODS.__getitem__,
+        "How", list(METHODS), default="equal", required=True, format_func=METHODS.__getitem__,
         key="rule_method",
-    )
-    shares: Any = targets
-    if method == "fixed":
-        shares = {
-            name: st.number_input(f"Share of {name} (%)", 0.0, 100.0, None, 5.0, key=f"rule_share_{name}")
-            for name in targets
-        }
-        shares = {name: "" if part is None else f"{part / 100:.6g}" for name, part in shares.items()}
-    days = st.columns(2)
-    told["start"] = days[0].date_input("From (UTC day)", None, format="YYYY-MM-DD", key="rule_start")
-    told["end"] = days[1].date_input(
+    )  # fmt: skip
+    if method != "fixed":
+        return {"method": str(method), "targets": targets}
+    typed = {
+        name: st.number_input(f"Share of {name} (%)", 0.0, 100.0, None, 5.0, key=f"rule_share_{name}")
+        for name in targets
+    }
+    shares = {name: "" if part is None else f"{part / 100:.6g}" for name, part in typed.items()}
+    return {"method": str(method), "targets": shares}
+
+
+def _days() -> dict[str, Any]:
+    row = st.columns(2)
+    start = row[0].date_input("From (UTC day)", None, format="YYYY-MM-DD", key="rule_start")
+    end = row[1].date_input(
         "Until before (UTC day)", None, format="YYYY-MM-DD", key="rule_end",
         help="The first day it does not hold any more.",
     )  # fmt: skip
-    told["note"] = st.text_input("Why", key="rule_note", max_chars=300)
-    if not st.button("Declare", type="primary", icon=":material/add:", key="rule_declare"):
-        return
-    try:
-        declare_rule(
-            store, subject={field: value or ""}, method=str(method), targets=shares, who=who(), **told
-        )
-    except UserError as error:
-        show_error(error)
-        return
-    done(f"Rule '{told['name'].strip()}' counts from now on.")
+    return {"start": start, "end": end}
 
 
 def _take_back(store: Store, rules: list[SharingRule]) -> None:

@@ -11,6 +11,7 @@ from analysis.frames import records
 from analysis.result import Result
 from analysis.words import digits3
 from pages.parts.download import csv_button
+from pages.parts.percent import address_name
 from pages.parts.tables import table_height
 from pages.parts.words import md_escape, status_label
 
@@ -103,7 +104,7 @@ def number(one: Field, row: Mapping[str, Any]) -> float | None:
         min_value=-100.0 if one in PATH else 0.0,
         max_value=one.most,
         step=one.step,
-        key=f"own_{one.name}",
+        key=f"own_{address_name(one.name)}",
         bind="query-params",
         placeholder=_shown(one, published) if there else "not published",
         help=_help(row) or None,

@@ -168,22 +168,32 @@ def show_rates(store: Store, book: Catalogue, frame: pd.DataFrame) -> None:
     if frame.empty:
         st.info("No rate has been entered yet.", icon=":material/currency_exchange:")
     else:
-        shown = frame.drop(columns=["status", "entered_at"])
-        st.dataframe(
-            shown,
-            hide_index=True,
-            alt="Exchange rates with every version",
-            column_config={
-                "code": "Currency",
-                "usd_per_unit": st.column_config.NumberColumn("USD a unit", format="%.6g"),
-                "date": "Counts from",
-                "source": "Source",
-                "version": st.column_config.NumberColumn("Version", format="%d"),
-                "state": "State",
-                "user_name": "Who",
-                "note": "Note",
-            },
-        )
+        _rate_table(frame)
+    _rate_form(store)
+    live = [r for r in book.rates() if r.date is not None and not r.retired]
+    if live:
+        _take_back_form(store, sorted({f"{r.code} {r.date}" for r in live}))
+
+
+def _rate_table(frame: pd.DataFrame) -> None:
+    st.dataframe(
+        frame.drop(columns=["status", "entered_at"]),
+        hide_index=True,
+        alt="Exchange rates with every version",
+        column_config={
+            "code": "Currency",
+            "usd_per_unit": st.column_config.NumberColumn("USD a unit", format="%.6g"),
+            "date": "Counts from",
+            "source": "Source",
+            "version": st.column_config.NumberColumn("Version", format="%d"),
+            "state": "State",
+            "user_name": "Who",
+            "note": "Note",
+        },
+    )
+
+
+def _rate_form(store: Store) -> None:
     with st.form("rate_add", border=False):
         row = st.columns([1, 1, 1, 2, 1], vertical_alignment="bottom")
         code = row[0].text_input("Currency", placeholder="EUR", max_chars=3)
@@ -192,15 +202,15 @@ def show_rates(store: Store, book: Catalogue, frame: pd.DataFrame) -> None:
         source = row[3].text_input("Source", placeholder="central bank, contract …", max_chars=300)
         if row[4].form_submit_button("Enter rate", type="primary", icon=":material/add:"):
             _enter_rate(store, code, value, day, source)
-    live = [r for r in book.rates() if r.date is not None and not r.retired]
-    if live:
-        labels = sorted({f"{r.code} {r.date}" for r in live})
-        with st.form("rate_retire", border=False):
-            row = st.columns([2, 3, 1], vertical_alignment="bottom")
-            picked = row[0].selectbox("Take a rate back", labels)
-            note = row[1].text_input("Why", max_chars=300)
-            if row[2].form_submit_button("Take back", icon=":material/undo:"):
-                _take_back(store, picked, note)
+
+
+def _take_back_form(store: Store, labels: list[str]) -> None:
+    with st.form("rate_retire", border=False):
+        row = st.columns([2, 3, 1], vertical_alignment="bottom")
+        picked = row[0].selectbox("Take a rate back", labels)
+        note = row[1].text_input("Why", max_chars=300)
+        if row[2].form_submit_button("Take back", icon=":material/undo:"):
+            _take_back(store, picked, note)
 
 
 def _enter_rate(store: Store, code: str, value: str, day: date, source: str) -> None:

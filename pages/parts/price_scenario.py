@@ -39,20 +39,7 @@ def show_scenario(state: PageState, book: Catalogue, platforms: list[str]) -> No
         key="reprice_day",
         help="Only prices dated on or before this day count, at the exchange rates of that day.",
     )
-    names = {p.platform_id: p.name for p in book.platforms()}
-    amounts: list[str] = []
-    if platforms:
-        for place, platform in zip(st.columns(min(4, len(platforms))), platforms[:4], strict=False):
-            usd = place.number_input(
-                f"{names.get(platform, platform)}, USD an hour",
-                min_value=0.0,
-                value=None,
-                step=0.1,
-                format="%.4f",
-                key=f"reprice_usd_{platform}",
-                placeholder="from the book",
-            )
-            amounts += [f"{platform}={usd!r}"] if usd else []
+    amounts = _amounts(book, platforms)
     if not (to_price or day or amounts):
         st.info("Choose another kind, a day of the book, or write an amount.", icon=":material/price_change:")
         return
@@ -63,6 +50,24 @@ def show_scenario(state: PageState, book: Catalogue, platforms: list[str]) -> No
         show_error(error)
         return
     _show(result, state)
+
+
+def _amounts(book: Catalogue, platforms: list[str]) -> list[str]:
+    """Prices a person writes for the first platforms, as `platform=usd`."""
+    names = {p.platform_id: p.name for p in book.platforms()}
+    amounts: list[str] = []
+    for place, platform in zip(st.columns(max(1, min(4, len(platforms)))), platforms[:4], strict=False):
+        usd = place.number_input(
+            f"{names.get(platform, platform)}, USD an hour",
+            min_value=0.0,
+            value=None,
+            step=0.1,
+            format="%.4f",
+            key=f"reprice_usd_{platform}",
+            placeholder="from the book",
+        )
+        amounts += [f"{platform}={usd!r}"] if usd else []
+    return amounts
 
 
 def _show(result: Result, state: PageState) -> None:

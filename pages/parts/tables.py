@@ -103,18 +103,12 @@ def show_table(
     what an empty cell of a column means; `optional` columns are left out when they hold nothing or only 0.
     With `select`, the key of the widget, rows can be picked: returns the place of the picked row.
     """
-    frame = result.tables.get(name)
-    if frame is None or frame.empty:
+    whole = result.tables.get(name)
+    if whole is None or whole.empty:
         return None
-    if columns:
-        frame = frame[[c for c in columns if c in frame.columns]]
-    frame = frame[[c for c in frame.columns if c not in optional or holds_something(frame[c])]]
-    frame = in_words(frame, blank or {})
-    shown = as_shown(frame, percent)
-    words = in_percent(labels or {}, percent)
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
-        st.markdown(f"**{title}**", width="content")
-        csv_button(frame, f"{result.analysis}-{name}.csv", key=f"csvtable_{result.analysis}_{name}")
+    frame = in_words(_chosen(whole, columns, optional), blank or {})
+    shown, words = as_shown(frame, percent), in_percent(labels or {}, percent)
+    _show_heading(title, frame, f"{result.analysis}-{name}.csv", f"csvtable_{result.analysis}_{name}")
     picked = st.dataframe(
         shown,
         hide_index=True,
@@ -128,6 +122,18 @@ def show_table(
     )
     rows = picked.selection.rows if select else []
     return int(rows[0]) if rows and rows[0] < len(shown) else None
+
+
+def _show_heading(title: str, frame: pd.DataFrame, file_name: str, key: str) -> None:
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+        st.markdown(f"**{title}**", width="content")
+        csv_button(frame, file_name, key=key)
+
+
+def _chosen(frame: pd.DataFrame, columns: Sequence[str] | None, optional: Sequence[str]) -> pd.DataFrame:
+    """The wanted columns that are there, without optional ones that hold nothing."""
+    names = [c for c in columns or frame.columns if c in frame.columns]
+    return frame[[c for c in names if c not in optional or holds_something(frame[c])]]
 
 
 def holds_something(values: pd.Series) -> bool:

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from analysis.waste import MEANINGS, WasteParams
+from pages.parts.percent import address_name, refuse_fractions
 
 SPELL = (
     "run",
@@ -37,6 +38,7 @@ def settings(prefix: str) -> dict[str, float]:
     `prefix` sets the page's fields apart in the address. Ratios are typed in percent.
     """
     changed: dict[str, float] = {}
+    refuse_fractions(f"{prefix}_")
     with st.popover(
         "Idle and stalled",
         icon=":material/tune:",
@@ -52,7 +54,7 @@ def settings(prefix: str) -> dict[str, float]:
                 max_value=100.0 if ratio else 1000.0,
                 value=round(scale * standard, 6),
                 step=1.0,
-                key=f"{prefix}_{name}",
+                key=f"{prefix}_{address_name(name)}",
                 bind="query-params",
                 help=MEANINGS[name],
             )

@@ -2,6 +2,7 @@
 
 import pytest
 
+from analysis.parts import WHY
 from analysis.result import Result
 from charts import reconciliation
 from charts.figures import draw
@@ -36,10 +37,20 @@ def test_all_dollars_are_drawn(made: Result) -> None:
     assert "$360.00" in fig.layout.meta["alt"]
 
 
+def test_no_two_bars_share_a_name_whatever_was_matched_or_not() -> None:
+    names = [*reconciliation.HOW.values(), *reconciliation.NAMES.values()]
+    assert len(set(names)) == len(names)
+    assert set(WHY.values()) == {meaning for _, meaning in reconciliation.NAMES}
+
+
 def test_days_stack_and_what_has_none_is_said(made: Result) -> None:
     fig = reconciliation.by_day(made, "dark")
     assert [list(trace.y) for trace in fig.data] == [[360.0], [120.0]]
     assert "without a time" in fig.layout.meta["subtitle"]
+    assert [trace.name for trace in fig.data] == [
+        "matched to a run or job",
+        "matched to no run or job: idle, or not explained",
+    ]
 
 
 def test_the_bridge_is_drawn_only_where_there_is_a_difference(made: Result) -> None:

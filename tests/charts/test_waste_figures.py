@@ -61,7 +61,7 @@ def test_each_bar_of_the_waterfall_ends_where_the_next_begins(other: float) -> N
     assert ends[0][1] == pytest.approx(ends[1][1]) and ends[-1][0] == 0.0
     hatched = [bar.name for bar in fig.data if bar.marker.pattern.shape]
     assert hatched == ["Unknown"]
-    assert labels(fig)[1].startswith(f"<b>Not for GPUs</b> {'−' if other > 0 else '+'}${abs(other):,.2f}")
+    assert labels(fig)[1].startswith(f"<b>Other charges and credits</b> {'−' if other > 0 else '+'}${abs(other):,.2f}")
     assert "storage $40.10" in fig.data[1].customdata[0]
 
 

@@ -8,11 +8,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from analysis import run
+from analysis.result import Result
+from charts.reconciliation import bar_name, bars_of
 from data.ingest import ingest_file
 from data.money.rules import sharing_rules
 from data.readers.base import Choices
 from data.store import Store, get_store
-from pages.parts import money_bill
+from pages.parts import choose, money_behind, money_bill, money_lines, money_open
 from tests import money_month
 
 App = Callable[..., AppTest]
@@ -34,6 +36,10 @@ def opened(app: App, **query: str) -> AppTest:
     return app(**query).switch_page("money.py").run()
 
 
+def warned(at: AppTest) -> str:
+    return " ".join(w.value for w in at.warning)
+
+
 def words(at: AppTest) -> str:
     return " ".join(m.value.replace("\\", "") for m in [*at.markdown, *at.caption])
 
@@ -49,10 +55,12 @@ def test_the_month_opens_from_answer_to_lines(
     at.segmented_control(key="mo_show").set_value("Invoice").run()
     assert not at.exception
     assert "Not explained: $834.57 in 3 lines" in words(at)
-    at.segmented_control(key="mo_lines").set_value("idle").run()
+    at.selectbox(key="mo_lines").set_value("idle").run()
     assert "Paid and idle: $5,880.00 in 38 lines" in words(at)
+    assert at.query_params["mo_lines"] == "Paid and idle"
     at.segmented_control(key="mo_show").set_value("Waste").run()
     assert not at.exception and "Stalls" in words(at)
+    assert "mo_lines" not in at.query_params and "no control" not in warned(at)
     text = DOCS.read_text(encoding="utf-8")
     for figure in ("$10,940.67", "$834.57", "$5,880.00", "83.2 %"):
         assert figure in text
@@ -75,17 +83,107 @@ def test_tables_that_open_a_figure_add_up_to_it(month_home: Path) -> None:
     assert groups["matched"] == bill.figure("bill_matched").value
 
 
-def test_a_click_on_a_bar_opens_it(month_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with get_store(month_home).view() as view:
-        waste = run("waste", view, {"period": "2026-03"})
-        bill = run("reconciliation", view, {"period": "2026-03"})
-    session: dict[str, str] = {}
-    monkeypatch.setattr(money_bill.st, "session_state", session)
+def answers(home: Path) -> tuple[Result, Result]:
+    with get_store(home).view() as view:
+        return run("reconciliation", view, {"period": "2026-03"}), run("waste", view, {"period": "2026-03"})
+
+
+def test_the_lines_of_every_bar_add_up_to_it(month_home: Path) -> None:
+    bill, _ = answers(month_home)
+    bars = list(bars_of(bill.tables["by_how"]).itertuples())
+    assert len(bars) == 9
+    for bar in bars:
+        pick = next(key for key, name in money_open.LINES.items() if name == bar_name(bar))
+        frame, amount = money_lines.lines_of(bill, pick)
+        assert (round(frame[amount].sum(), 2), len(frame)) == (bar.usd, bar.lines), pick
+    for pick, usd in (("explained", 10_106.10), ("other", 1_244.67), ("all", 10_940.67)):
+        frame, amount = money_lines.lines_of(bill, pick)
+        assert round(frame[amount].sum(), 2) == usd
+
+
+def test_runs_and_lines_behind_every_rung_and_bar(month_home: Path) -> None:
+    bill, waste = answers(month_home)
+    rungs = waste.tables["ladder"].set_index("rung")["usd"]
+    falls = waste.tables["waterfall"].set_index("bar")["usd"]
+    for figure in money_behind.FIGURES:
+        rows = money_behind.behind(waste, figure)
+        assert rows["usd"].sum() == pytest.approx((rungs if figure in rungs else falls)[figure], abs=1e-9)
+    swe = (money_month.GPU_H["swe-agent"] - 24 - money_month.GPU_H["unknown"]) * money_month.RATE
+    math = (money_month.GPU_H["math-v3"] - money_month.GPU_H["stalled"]) * money_month.RATE
+    found = money_behind.behind(waste, "effective").set_index("who")["usd"].to_dict()
+    assert found == {"swe-agent": float(swe), "math-v3": float(math)}
+    bought = {"swe-agent": 2160.0, "math-v3": 1512.0, "job 104": 144.0, "": 5880.0}
+    for who, usd in bought.items():
+        assert money_behind.lines_of(bill, "paid", who)["usd"].sum() == usd
+    assert money_behind.lines_of(bill, "unknown", "").empty
+
+
+def test_jobs_and_nobody_are_named_where_a_run_is_missing(month_home: Path) -> None:
+    bill, _ = answers(month_home)
+    assert list(money_lines.named(bill, "by_run").tables["by_run"]["who"]) == [
+        "swe-agent", "math-v3", "job 104", "nobody",
+    ]  # fmt: skip
+
+
+def test_a_click_opens_what_is_behind_and_the_address_says_so(
+    app: App, home: Path, month_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cards are clicked; bars call the same functions with the place of the bar."""
+    monkeypatch.setenv("IPD_HOME", str(month_home))
+    at = opened(app, mo_month="2026-03")
+    at.button(key="open_month_productive").click().run()
+    assert not at.exception and "Productive: $3,351.00, who is behind it" in words(at)
+    at.button(key="open_bill_explained").click().run()
+    assert "Explained: $10,106.10 in 65 lines" in words(at)
+    assert at.query_params["mo_show"] == "Invoice" and at.query_params["mo_lines"] == "Explained"
+    shared = opened(app, mo_month="2026-03", mo_show="Invoice", mo_lines="By machine", mo_bar="Effective")
+    assert "By machine: $3,672.00 in 26 lines" in words(shared)
+    assert "Effective: $3,423.00, who is behind it" in words(shared)
+
+
+def test_bars_open_their_own_runs_or_lines(month_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bill, waste = answers(month_home)
+    session: dict[str, str] = {"mo_month": "2026-03"}
+    address: dict[str, str] = {}
+    for part in (money_open, choose):
+        monkeypatch.setattr(part.st, "session_state", session)
+        monkeypatch.setattr(part.st, "query_params", address)
     bars = list(waste.tables["waterfall"]["bar"])
-    money_bill._open_bar(waste, {"y": bars.index("stalled")})
-    assert session == {"mo_bar": "stalled"}
-    money_bill._open_group(bill, {"y": 0})
-    assert session["mo_show"] == "Invoice" and session["mo_lines"] == "matched"
+    money_behind.open_bar(waste, bill, {"y": bars.index("stalled")})
+    assert session["mo_bar"] == "stalled"
+    money_behind.open_rung(waste, {"y": 3})
+    assert session["mo_bar"] == "effective"
+    money_behind.open_bar(waste, bill, {"y": bars.index("other")})
+    assert session["mo_show"] == "Invoice" and address["mo_lines"] == "Other charges and credits"
+    money_bill._open_group(bill, {"y": 1})
+    assert address == {"mo_lines": "By machine", "mo_month": "2026-03"}
+
+
+def test_the_two_idle_totals_are_said_to_be_the_same(
+    app: App, home: Path, month_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IPD_HOME", str(month_home))
+    assert "are the same $5,880.00" in words(opened(app, mo_month="2026-03"))
+
+
+def test_two_idle_totals_that_differ_are_led_over_to_the_cent(
+    app: App, home: Path, store: Store, tmp_path: Path
+) -> None:
+    """A tag gives the last reservation-free day of node-b, $144.00 that nobody held, to swe-agent."""
+    files = money_month.write(tmp_path)
+    text = files["bill-2026-03.csv"].read_text(encoding="utf-8")
+    row = next(
+        line for line in text.splitlines() if "2026-03-28T00:00:00Z,2026-03-29" in line and "node-b" in line
+    )
+    tagged = row.removesuffix(",") + ',"{""run"": ""swe-agent""}"'
+    files["bill-2026-03.csv"].write_text(text.replace(row, tagged), encoding="utf-8")
+    for name, path in files.items():
+        ingest_file(store, path, name, Choices(timezone="UTC") if name == "jobs.txt" else Choices())
+    said = words(opened(app, mo_month="2026-03"))
+    assert (
+        "$5,736.00 paid and idle, borne by nobody + $144.00 held by nobody, though a tag or a booking gives "
+        "it to swe-agent = $5,880.00 not allocated, whoever bears it."
+    ) in said
 
 
 def test_a_rule_is_declared_and_taken_back(app: App, loaded: Store) -> None:

@@ -27,7 +27,7 @@ def test_without_a_cost_of_capital_the_answer_asks_for_it(app: App, loaded: Stor
 
 
 def test_with_one_it_compares_and_keeps_the_price(app: App, loaded: Store) -> None:
-    at = opened(app, own_wacc_frac="10", own_gpus="64", own_used="60", own_buy="H100 SXM")
+    at = opened(app, own_wacc_pct="10", own_gpus="64", own_used="60", own_buy="H100 SXM")
     assert not at.exception
     assert "Cheapest for 64 H100 SXM" in answer(at)
     assert len(at.get("plotly_chart")) == 8
@@ -43,7 +43,19 @@ def test_with_one_it_compares_and_keeps_the_price(app: App, loaded: Store) -> No
         assert len(view.catalogue.versions_of("yours-own-h100-sxm")) == 2
 
 
+def test_an_old_address_that_called_a_percent_a_fraction_is_refused_in_words(app: App, loaded: Store) -> None:
+    at = opened(app, own_wacc_frac="10", own_network_frac="5", own_gpus="64", own_buy="H100 SXM")
+    assert not at.exception
+    said = " ".join(w.value.replace("\\", "") for w in at.warning)
+    assert "'own_wacc_frac=10'" in said and "'own_wacc_pct'" in said and "'own_network_pct'" in said
+    assert at.number_input(key="own_wacc_pct").value is None
+    assert at.number_input(key="own_network_pct").value is None
+    assert "no published number was found" in answer(at)
+    at.number_input(key="own_wacc_pct").set_value(10.0).run()
+    assert "Cheapest for 64 H100 SXM" in answer(at)
+
+
 def test_an_empty_home_asks_for_a_fleet(app: App) -> None:
-    at = opened(app, own_wacc_frac="8")
+    at = opened(app, own_wacc_pct="8")
     assert not at.exception
     assert "say how many GPUs you need" in answer(at)

@@ -1,0 +1,33 @@
+"""The cards at the top of the Money page, each with the button that opens the lines or runs behind it."""
+
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from analysis.result import Result
+from pages.parts.figures import card_html
+from pages.parts.money_open import open_lines, open_runs
+
+Opens = tuple[str, Callable[[], None]]
+OPENS: dict[str, Opens] = {
+    "bill_billed": ("All lines", partial(open_lines, "all")),
+    "bill_effective": ("All lines", partial(open_lines, "all")),
+    "bill_explained": ("Explained lines", partial(open_lines, "explained")),
+    "bill_open": ("Lines not explained", partial(open_lines, "open")),
+    "month_productive": ("Runs behind it", partial(open_runs, "productive")),
+}
+
+
+def show_cards(month: Result) -> None:
+    """Draw the headline figures; what is not known opens nothing."""
+    with st.container(key="money_cards"):
+        for figure in month.headline:
+            with st.container(key=f"money_card_{figure.name}", gap=None):
+                st.html(f'<dl class="ipd-figures">{card_html(figure)}</dl>')
+                if figure.value is not None:
+                    label, opens = OPENS[figure.name]
+                    st.button(
+                        label, key=f"open_{figure.name}", type="tertiary", on_click=opens,
+                        icon=":material/arrow_downward:",
+                    )  # fmt: skip
