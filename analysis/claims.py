@@ -98,7 +98,8 @@ def claim_rows(
 
     A claim puts the seconds of its phase on the baseline, divided by the speed it implies, in the place of
     the projected ones; the rest of the step stays. `prices`: USD per GPU-hour in use by platform, None where
-    there is none. Intervals are p10..p90 of the draws. Raises UserError as `check_claims` does.
+    there is none. Seconds are medians, shares and speed-ups those of the medians, intervals p10..p90 of the
+    draws. Raises UserError as `check_claims` does.
     """
     setting = Setting(catalogue, about, baseline, prices)
     chosen = check_claims(catalogue, asked)
@@ -144,14 +145,15 @@ def _figures(setting: Setting, one: Asked, aimed: Aimed, effect: Effect) -> dict
     if effect.baseline is not None and math.isfinite(effect.speed) and not one.whole:
         wanted = float(np.median(effect.baseline.step_s)) / effect.speed
         factor = needed_elsewhere(effect.claimed, one.phases, wanted)
+    middle = found.middle()
     return {
-        "step_s_without": float(np.median(found.without_s)),
-        "step_s_with": float(np.median(found.with_s)),
+        "step_s_without": float(middle.without_s),
+        "step_s_with": float(middle.with_s),
         "step_s_low": low,
         "step_s_high": high,
-        "phase_frac": float(np.median(found.exposed_frac)),
-        "left_after": float(np.median(found.left)),
-        "ceiling_s": float(np.median(found.ceiling_s)),
+        "phase_frac": float(middle.exposed_frac),
+        "left_after": float(middle.left),
+        "ceiling_s": float(middle.ceiling_s),
         "claimed_speed": effect.speed,
         "model_speed": seen.middle if seen else NAN,
         "model_speed_low": seen.low if seen else NAN,

@@ -127,6 +127,11 @@ class Outcome:
     with_s: Num
     ceiling_s: Num
 
+    def middle(self) -> "Outcome":
+        """Medians over the draws, so that shares and speed-ups are those of the seconds shown."""
+        parts = (self.without_s, self.with_s, self.ceiling_s)
+        return Outcome(*(num(np.median(part)) for part in parts))
+
     @property
     def left(self) -> Num:
         """Speed-up of the whole step: without / with (Amdahl 1967)."""

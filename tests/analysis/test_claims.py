@@ -230,6 +230,14 @@ def test_intervals_of_the_other_phases_stay():
     assert (row["step_s_low"], row["step_s_high"]) == pytest.approx(tuple(np.quantile(others, [0.1, 0.9])))
 
 
+def test_what_is_left_is_the_ratio_of_the_seconds_shown():
+    """Where pools are about as long, draws wait for either: a median of ratios would tell another story."""
+    spread = {**NEW, "rollout_work": log_normal_draws(2.0, 8.0, 4000, 4), "rollout_tail": 10.0}
+    row, _ = only("rubin-quarter-gpus", (aimed(spread, mode="one_step_off"),))
+    assert row["left_after"] == row["step_s_without"] / row["step_s_with"] > 1
+    assert row["phase_frac"] == 1 - row["ceiling_s"] / row["step_s_without"]
+
+
 def test_the_whole_step_needs_nothing_else():
     here = aimed(target=BLACKWELL, engines=BLACKWELL, trainer=BLACKWELL)
     row, _ = only("gb200-h100-grpo", (here,))
