@@ -85,7 +85,7 @@ def calibrate(workload: Workload, measured: Measured, points: Sequence[EnginePoi
         at, unknown = source_operating(workload, DecodeFactors())
         if at is not None:
             fit = fit_rollout(workload, at, seconds["rollout_s"], points)
-            split = fit.split
+            split, at = fit.split, fit.operating
             factors += fit.factors
             refusals += fit.refusals
     for solve in (_trained, _scored, _synced):

@@ -219,7 +219,7 @@ def _decoding(
     ratio = math.exp(float(logs.mean()))
     if full:
         return _Decoding(there.work_steps * split.tpot_full_s * ratio, float(logs.std()))
-    if not workload.tail_known:
+    if not workload.tail_known or not split.waits:
         return _Decoding(split.tail_s * ratio, float(logs.std()))
     return _Decoding(there.tail_steps * split.tpot_tail_s * ratio, float(logs.std()))
 

@@ -1,5 +1,6 @@
 """Where engines operate: GPUs of a replica, batch, and decode steps of a rollout phase with its tail."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,13 +52,15 @@ def engine_load(workload: Workload, pool: Pool, at: Operating, batch: Num | None
     return _load(workload, pool, at.replica_gpus, at.expert_parallel, at.batch if batch is None else batch)
 
 
-def operate(workload: Workload, pool: Pool, replica_gpus: int, *, kept: bool = True) -> Operating | None:
+def operate(
+    workload: Workload, pool: Pool, replica_gpus: int, *, kept: bool = True, in_flight: float = math.inf
+) -> Operating | None:
     """Replicas of `replica_gpus` GPUs on a pool; None when not one of them, or not one sequence, fits.
 
     Batch: what is in flight, at most what (0.9 C G - weights) / cache at the mean context holds, at most
-    `max_batch`. In sync and one-step-off modes a batch drains (`closed_form_occupancy`). In `async` mode
-    trajectories of lag + 1 batches are in flight and the batch stays full: the longest response lasts as many
-    steps as it has tokens. Replicas beyond one a response are not used.
+    `max_batch`. In sync and one-step-off modes a batch drains (`closed_form_occupancy`). In `async` mode the
+    batch stays full, with `in_flight` sequences a replica and those of lag + 1 steps at most; the longest
+    response lasts as many steps as it has tokens. Replicas beyond one a response are not used.
     """
     replicas = min(pool.gpus // replica_gpus, int(workload.rollouts))
     spread = workload.llm.is_moe and replica_gpus > WIDE_REPLICA
@@ -68,7 +71,7 @@ def operate(workload: Workload, pool: Pool, replica_gpus: int, *, kept: bool = T
         return None
     requests = workload.rollouts / replicas
     if workload.mode == "async":
-        batch = min(cap, requests * (workload.lag + 1))
+        batch = min(cap, requests * (workload.lag + 1), in_flight)
         work = requests * workload.lengths.mean / batch
         total = max(float(workload.lengths.expected_longest(workload.rollouts)), work)
     else:
@@ -92,10 +95,8 @@ def operate(workload: Workload, pool: Pool, replica_gpus: int, *, kept: bool = T
 def occupied(workload: Workload, at: Operating) -> tuple[Floats, Floats]:
     """Decode steps of the slowest replica and its sequences in them, part by part of the phase.
 
-    In `async` mode the batch stays full.
+    For modes in which a batch drains.
     """
-    if workload.mode == "async":
-        return np.array([at.total_steps]), np.array([at.batch])
     busy = closed_form_occupancy(workload.lengths, _slots(workload, at.replicas, at.batch_cap))
     return busy.steps, busy.batch
 
@@ -130,7 +131,8 @@ def moved_operating(
 
     The replica keeps its GPUs, so no gain of a tuned layout is credited to the chip; the batch is chosen anew
     by the pool's memory. Only where that replica does not fit (memory, link domain, GPUs at hand) the size
-    nearest to it that fits is taken. A replica may leave its link domain only if the run's does.
+    nearest to it that fits is taken. A replica may leave its link domain only if the run's does. Streams keep
+    their sequences in flight a replica, unless memory was what capped them.
     """
     unknown = lacking(pool, source.replica_gpus)
     if unknown:
@@ -139,8 +141,11 @@ def moved_operating(
     most = pool.gpus if source.domains > 1 else min(domain or 1, pool.gpus)
     sizes = {source.replica_gpus, most} | {2**power for power in range(most.bit_length())}
     order = sorted((size for size in sizes if size <= most), key=lambda s: _distance(s, source.replica_gpus))
+    lagging = (workload.lag + 1) * workload.rollouts / source.replicas
+    free = source.capped_by == "memory" or source.batch >= lagging * (1 - 1e-9)
+    flight = math.inf if free else source.batch
     for size in order:
-        found = operate(workload, pool, size, kept=size == source.replica_gpus)
+        found = operate(workload, pool, size, kept=size == source.replica_gpus, in_flight=flight)
         if found is not None:
             return found, ()
     if domain is None:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -16,12 +17,13 @@ from models.stats import z_value
 from models.step_time import Mode, Phases, step_time
 from models.workload import Floats, Measured, Workload
 
-__all__ = ["FLOOR_FRAC", "PHASES", "SCALES_WITH", "Band", "Projection", "Target", "project"]
+__all__ = ["FLOOR_FRAC", "PHASES", "SCALES_WITH", "Band", "Projection", "Target", "composed", "project"]
 
 FLOOR_FRAC = 0.15
 """Nothing on another platform is known better than this from p10 to p90: the same recipe on the same GPUs
 differs by 1.15x between versions of a framework (median of ten published pairs), 1.08x between containers.
 """
+LOPSIDED = 1e-3
 FLOOR_SIGMA = -math.log(1 - FLOOR_FRAC) / z_value(0.8)
 SCALES_WITH: Mapping[str, str] = {
     "rollout_work": "HBM bandwidth, memory (batch), replicas",
@@ -139,7 +141,7 @@ class Projection:
         if self.basis != "phases":
             raise ValueError("a step without timed phases has none to change")
         seconds = {name: draws * scale.get(name, 1.0) for name, draws in self.phases.items()}
-        return _composed(seconds, self.mode, self.lag) * self.overlap
+        return composed(seconds, self.mode, self.lag) * self.overlap
 
 
 def percentiles(draws: Floats) -> Floats:
@@ -194,28 +196,41 @@ def project(
     )
 
 
+@lru_cache(maxsize=4)
+def _normals(targets: int, draws: int, seed: int) -> Mapping[str, Floats]:
+    """Standard normals (targets, draws) by what they belong to, (draws,) of means; an even draw for the tail.
+
+    Read-only and remembered: counts of GPUs and scenarios are compared in the same draws.
+    """
+    rng = np.random.default_rng(seed)
+    shared = ("software", "decode", "training", "step")
+    found = {name: rng.standard_normal((targets, draws)) for name in shared}
+    found |= {name: rng.standard_normal(draws) for name in (*dict.fromkeys(COLUMNS.values()), "step_s")}
+    found["tail"] = rng.random(draws)
+    for draw in found.values():
+        draw.setflags(write=False)
+    return found
+
+
 @dataclass(frozen=True)
 class _Noise:
-    """Standard normals (targets, draws) by what they belong to, shared by the phases that they belong to."""
+    """Factors of every target's draws; phases that share a chip share its normals.
+
+    A band with unequal sides is shifted so that its median under the noise floor stays the central value.
+    """
 
     same: npt.NDArray[np.bool_]
     software: Floats
     normals: Mapping[str, Floats]
-    means: Mapping[str, Floats]
-    tail: Floats
     speeds: dict[tuple[object, ...], Floats]
 
     @classmethod
     def of(cls, moves: Sequence[Move], draws: int, seed: int) -> "_Noise":
-        rng = np.random.default_rng(seed)
         same = np.array([one.same for one in moves])
-        shape = (len(moves), draws)
-        software = np.exp(FLOOR_SIGMA * rng.standard_normal(shape))
+        normals = _normals(len(moves), draws, seed)
+        software = np.exp(FLOOR_SIGMA * normals["software"])
         software[same] = 1.0
-        normals = {name: rng.standard_normal(shape) for name in ("decode", "training", "step")}
-        columns = (*dict.fromkeys(COLUMNS.values()), "step_s")
-        means = {name: rng.standard_normal(draws) for name in columns}
-        return cls(same, software, normals, means, rng.random(draws), {})
+        return cls(same, software, normals, {})
 
     def seconds(self, central: Floats, sigmas: Floats, which: str, mean: Floats | float) -> Floats:
         """Central seconds (targets,) with noise of speed (sigmas: targets, 2), of mean, and shared."""
@@ -229,7 +244,12 @@ class _Noise:
         key = (which, sigmas.tobytes())
         if key not in self.speeds:
             normal = self.normals[which]
-            self.speeds[key] = np.exp(np.where(normal < 0, sigmas[:, :1], sigmas[:, 1:]) * normal)
+            speed = np.exp(np.where(normal < 0, sigmas[:, :1], sigmas[:, 1:]) * normal)
+            lopsided = np.abs(sigmas[:, 0] - sigmas[:, 1]) > LOPSIDED
+            if lopsided.any():
+                median = np.median(self.software[lopsided] / speed[lopsided], axis=1, keepdims=True)
+                speed[lopsided] *= median
+            self.speeds[key] = speed
         return self.speeds[key]
 
 
@@ -238,7 +258,7 @@ def _phase(phase: str, moves: Sequence[Move], noise: _Noise, measured: Measured)
     central = np.array([one.seconds[phase] for one in moves])
     sigmas = np.array([one.sigmas[phase] for one in moves])
     column = COLUMNS.get(phase)
-    mean = 1.0 if column is None else np.exp(measured.mean_sigma(column) * noise.means[column])
+    mean = 1.0 if column is None else np.exp(measured.mean_sigma(column) * noise.normals[column])
     return noise.seconds(central, sigmas, which, mean)
 
 
@@ -246,21 +266,21 @@ def _whole(moves: Sequence[Move], noise: _Noise, measured: Measured, step_s: flo
     """Draws of the rule for whole steps."""
     central = step_s * np.array([one.whole_ratio for one in moves])
     sigmas = np.array([one.whole_sigmas for one in moves])
-    mean = np.exp(measured.mean_sigma("step_s") * noise.means["step_s"])
+    mean = np.exp(measured.mean_sigma("step_s") * noise.normals["step_s"])
     return noise.seconds(central, sigmas, "step", mean)
 
 
 def _spread_tail(phases: dict[str, Floats], tail: tuple[float, float, float], noise: _Noise) -> None:
     """Move seconds between work and tail: the share of the tail is drawn evenly over its range."""
     low, usual, high = tail
-    share = low + (high - low) * noise.tail
+    share = low + (high - low) * noise.normals["tail"]
     moved = ~noise.same
     phases["rollout_work"][moved] *= (1 - share) / (1 - usual)
     phases["rollout_tail"][moved] *= share / usual
 
 
-def _composed(seconds: Mapping[str, Floats], mode: Mode, lag: float) -> Floats:
-    """Step seconds of drawn phases, by `models.step_time`."""
+def composed(seconds: Mapping[str, Num], mode: Mode, lag: float) -> Floats:
+    """Step seconds of phases (numbers or draws; all of `PHASES`), by `models.step_time`, without overlap."""
     phases = Phases(
         work_s=seconds["rollout_work"] + seconds["prefill"],
         tail_s=seconds["rollout_tail"],
@@ -281,7 +301,7 @@ def _exposed(
     The pool that takes longer is exposed and the other one hidden. Where streams make the tail longer than
     the work, phases of the engines count by 1 / (lag + 1), else the tail is hidden.
     """
-    total = _composed(seconds, mode, lag) * overlap
+    total = composed(seconds, mode, lag) * overlap
     weights: dict[str, Num] = {phase: np.float64(overlap) for phase in PHASES}
     if mode in ("one_step_off", "async"):
         trainer = seconds["logprob"] + seconds["train"]

@@ -14,6 +14,7 @@ from models.machine import Rates
 from models.operating import Operating, engine_load, occupied
 from models.prefill import PrefillLoad, prefill
 from models.shapes import Num, num
+from models.streams import flight_factor, in_flight, longest_factor
 from models.workload import EnginePoint, Floats, Workload
 
 PREFILL_PRIOR = {"dense": (0.32, 0.40, 0.50), "moe": (0.06, 0.12, 0.18)}
@@ -46,10 +47,10 @@ PROMPT_CAUSES = (
 class RolloutSplit:
     """Mean seconds of the parts of a measured rollout phase.
 
-    In `async` mode `tail_s` is what the longest response takes beyond the work. `tpot_full_s`: seconds a
-    token at the full batch, `tpot_tail_s` those of a step of the tail, `tail_batch` the batch whose step
-    takes that long. `tail_range`: share of the tail in decoding at least, usually and at most; all the same
-    where lengths tell it.
+    In `async` mode `tail_s` is what the longest response takes beyond the work, 0 where it outlasts lag + 1
+    steps, which then do not wait for it (`waits` False). `tpot_full_s`: seconds a token at the full batch,
+    `tpot_tail_s` those of a step of the tail, `tail_batch` the batch of such a step. `tail_range`:
+    share of the tail in decoding at least, usually and at most; all the same where lengths tell it.
     """
 
     work_s: float
@@ -59,13 +60,15 @@ class RolloutSplit:
     tpot_tail_s: float
     tail_batch: float
     tail_range: tuple[float, float, float]
+    waits: bool = True
 
 
 @dataclass(frozen=True)
 class RolloutFit:
-    """The split of a rollout phase with its factors; None with what is refused."""
+    """The split of a rollout phase, its factors, where engines operate; no split with what is refused."""
 
     split: RolloutSplit | None
+    operating: Operating
     factors: tuple[Factor, ...]
     refusals: tuple[Refusal, ...] = ()
 
@@ -100,25 +103,23 @@ def fit_rollout(
     Where that prior leaves more than the peak to the memory, the constant is solved at the usual eta instead;
     where even no constant is too slow, one share of both peaks is. A share above 1 is refused.
     """
-    mean_s = float(rollout_s.mean())
-    prompts = _prompts(workload, mean_s)
+    prompts = _prompts(workload, float(rollout_s.mean()))
     if isinstance(prompts, Refusal):
-        return RolloutFit(None, (), (prompts,))
+        return RolloutFit(None, at, (), (prompts,))
     prefill_s = prompts_s(workload, prompts.value)
     terms = _terms(workload, at)
-    decode_s = _decode_s(workload, at, np.append(rollout_s, mean_s), prefill_s)
+    decode_s = np.append(rollout_s, rollout_s.mean()) - prefill_s
     if not decode_s[-1] >= terms.least_s:
         value = terms.least_s / decode_s[-1] if decode_s[-1] > 0 else math.inf
-        return RolloutFit(None, (prompts,), (Refusal("rollout", "share of peaks", value, CAUSES),))
-    tail = None if workload.tail_known else _unknown_tail(workload, terms, float(decode_s[-1]))
+        return RolloutFit(None, at, (prompts,), (Refusal("rollout", "share of peaks", value, CAUSES),))
+    if workload.mode == "async":
+        split, there, found = _streamed(workload, at, decode_s, prefill_s, points)
+        return RolloutFit(split, there, (*found, prompts))
+    tail = None if workload.tail_known else _unknown_tail(terms, float(decode_s[-1]))
     work_s = decode_s if tail is None else decode_s * (1 - tail[1])
-    logged = engine_fit(workload, at, rates_at(workload, at), points)
-    if logged is None:
-        factors, found = _solved(workload, terms, work_s)
-    else:
-        factors, found = _logged(logged, terms, work_s)
+    factors, found = _factors(workload, at, terms, work_s, points)
     split = _split(workload, at, factors, float(decode_s[-1]), prefill_s, tail)
-    return RolloutFit(split, (*found, prompts, _tail(split)))
+    return RolloutFit(split, at, (*found, prompts, _tail(split)))
 
 
 def prompts_s(workload: Workload, eta: float) -> float:
@@ -160,9 +161,9 @@ def _prompts(workload: Workload, rollout_s: float) -> Factor | Refusal:
 
 
 def _terms(workload: Workload, at: Operating) -> _Terms:
-    """Terms of all steps; of those of the work alone where lengths do not tell a tail."""
+    """Terms of all steps; of those of the work alone in streams, and where lengths do not tell a tail."""
     steps, batches = np.array([at.work_steps]), np.array([at.batch])
-    if workload.tail_known:
+    if workload.tail_known and workload.mode != "async":
         steps, batches = occupied(workload, at)
     load = engine_load(workload, workload.engines, at, batches)
     ideal = decode_step(workload.llm, load, rates_at(workload, at), ALONE)
@@ -174,27 +175,43 @@ def _terms(workload: Workload, at: Operating) -> _Terms:
     )
 
 
-def _decode_s(workload: Workload, at: Operating, rollout_s: Floats, prefill_s: float) -> Floats:
-    """Seconds of work and tail behind measured ones.
+def _factors(
+    workload: Workload, at: Operating, terms: _Terms, work_s: Floats, points: Sequence[EnginePoint]
+) -> tuple[DecodeFactors, tuple[Factor, ...]]:
+    """Factors from an engine's log where it tells them, else from the seconds (steps..., mean) alone."""
+    logged = engine_fit(workload, at, rates_at(workload, at), points)
+    return _solved(workload, terms, work_s) if logged is None else _logged(logged, terms, work_s)
 
-    In `async` mode the engines need max(work + prompts, (work + tail + prompts) / (lag + 1)) a step.
+
+def _streamed(
+    workload: Workload, most: Operating, work_s: Floats, prefill_s: float, points: Sequence[EnginePoint]
+) -> tuple[RolloutSplit, Operating, tuple[Factor, ...]]:
+    """Engines of an asynchronous run: a batch that never drains makes a step's tokens in a step.
+
+    How many sequences are in flight and what engines achieve cannot both be told: unless the run's cap binds,
+    engines are usual and the batch follows; where even the largest batch is too slow for that, they are
+    faster than usual and their share is solved.
     """
-    if workload.mode == "async":
-        most = (rollout_s - prefill_s) / at.work_steps
-        if not workload.tail_known:
-            return most * at.work_steps
-        slowest = (rollout_s * (workload.lag + 1) - prefill_s) / at.total_steps
-        return at.total_steps * np.minimum(most, slowest)
-    return rollout_s - prefill_s
+    at = in_flight(workload, most, rates_at(workload, most), USUAL, float(work_s[-1]))
+    if at is most:
+        _, found = _factors(workload, at, _terms(workload, at), work_s, points)
+    else:
+        held = prior("rollout", "eta_bandwidth", "of peak", BANDWIDTH_PRIOR, "usual share, not solved")
+        constant = prior("rollout", "layer_s", "s a layer", LAYER_S, "usual constant, not solved")
+        found = (held, constant, flight_factor(at, most))
+    step_s = float(work_s[-1]) / at.work_steps
+    longest = longest_factor(workload, at, step_s, float(work_s[-1]) + prefill_s)
+    waits = workload.tail_known and longest.value <= 1
+    tail_s = at.tail_steps * step_s if waits else 0.0
+    share = tail_s / (tail_s + float(work_s[-1]))
+    split = RolloutSplit(
+        float(work_s[-1]), tail_s, prefill_s, step_s, step_s, at.batch, (share, share, share), waits
+    )
+    return split, at, (*found, longest) if workload.tail_known else found
 
 
-def _unknown_tail(workload: Workload, terms: _Terms, decode_s: float) -> tuple[float, float, float]:
-    """Range of a tail that lengths do not tell; at most what the peaks leave beside the work.
-
-    None in `async` mode, where streams keep the batch full.
-    """
-    if workload.mode == "async":
-        return 0.0, 0.0, 0.0
+def _unknown_tail(terms: _Terms, decode_s: float) -> tuple[float, float, float]:
+    """Range of a tail that lengths do not tell; at most what the peaks leave beside the work."""
     low, middle, high = UNKNOWN_TAIL
     fits = min(1.0, (1 - terms.least_s / decode_s) / high)
     return low * fits, middle * fits, high * fits

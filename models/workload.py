@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -118,7 +119,7 @@ class Measured:
     unattributed_s: Floats | None = None
     step_s: Floats | None = None
 
-    @property
+    @cached_property
     def known(self) -> Mapping[str, Floats]:
         """Timed columns over the steps in which every one of them is known; lengths must agree."""
         found = {

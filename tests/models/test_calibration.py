@@ -205,23 +205,57 @@ def test_two_pools_are_composed_in_their_own_mode(mode):
     assert factors(found)["eta_bandwidth"].value == pytest.approx(0.62, rel=1e-6)
 
 
-@pytest.mark.parametrize("lag", [0.0, 1.0, 7.0])
-def test_streams_are_calibrated_as_streams(lag):
-    """The work at a batch that stays full, or the longest response over lag + 1 steps, by hand."""
-    run = workload(mode="async", lag=lag)
-    batch = 128.0 * (lag + 1)
+def streaming(lag, batch, eta, **changed):
+    """A run that keeps `batch` sequences a replica in flight, with seconds of a decode step by the model."""
+    run = workload(mode="async", lag=lag, **changed)
     load = DecodeLoad(batch, 500 + run.lengths.mean_residual, 8, 1.0, 1.0, attention_tp=8)
-    step_s = float(
-        decode_step(DENSE, load, Rates.of(ROUND, "fp8"), DecodeFactors(eta_bandwidth=0.62)).total_s
-    )
+    step_s = float(decode_step(DENSE, load, Rates.of(ROUND, "fp8"), DecodeFactors(eta_bandwidth=eta)).total_s)
+    prompts_s = calibrate(workload(), measured(workload())).split.prefill_s
     work_s = 128 * run.lengths.mean / batch * step_s
-    longest_s = float(run.lengths.expected_longest(1024)) * step_s
-    prompts_s = calibrate(run, measured(run)).split.prefill_s
-    engines_s = max(work_s + prompts_s, (longest_s + prompts_s) / (lag + 1))
-    found = calibrate(run, measured(run, rollout_s=engines_s))
+    return run, work_s, step_s, calibrate(run, measured(run, rollout_s=work_s + prompts_s))
+
+
+def test_a_cap_of_running_sequences_tells_what_streams_achieve():
+    run, work_s, step_s, found = streaming(7.0, 64.0, 0.62, max_batch=64)
     assert factors(found)["eta_bandwidth"].value == pytest.approx(0.62, rel=1e-6)
-    assert found.split.work_s == pytest.approx(work_s) and found.operating.batch == pytest.approx(batch)
+    assert found.operating.batch == 64 and found.split.work_s == pytest.approx(work_s)
+    longest_s = float(run.lengths.expected_longest(1024)) * step_s
+    assert longest_s < 8 * work_s and found.split.waits
     assert found.split.tail_s == pytest.approx(longest_s - work_s)
+
+
+def test_streams_without_a_cap_hold_what_usual_engines_need():
+    _, work_s, _, found = streaming(7.0, 100.0, 0.9)
+    assert found.operating.batch == pytest.approx(100, rel=1e-6) and found.split.work_s == pytest.approx(
+        work_s
+    )
+    flight = factors(found)["in_flight"]
+    assert (flight.low, flight.high) == (1, 8 * 128) and not flight.identified and flight.basis == "prior"
+    assert factors(found)["eta_bandwidth"].basis == "prior"
+
+
+def test_streams_faster_than_usual_are_solved_at_their_largest_batch():
+    _, _, _, found = streaming(0.0, 128.0, 0.97)
+    assert found.operating.batch == 128
+    assert factors(found)["eta_bandwidth"].value == pytest.approx(0.97, rel=1e-6)
+
+
+def test_responses_that_outlast_the_lag_hold_up_no_step():
+    _, _, _, found = streaming(1.0, 128.0, 0.9)
+    late = factors(found)["longest_response"]
+    assert late.value > 1 and "dropped" in late.words and not found.refusals
+    assert found.split.tail_s == 0 and not found.split.waits
+
+
+def test_streams_that_no_batch_explains_are_refused():
+    run = workload(mode="async", lag=1.0)
+    ideal = DecodeLoad(256.0, 500 + run.lengths.mean_residual, 8, 1.0, 1.0, attention_tp=8)
+    bound_s = decode_step(
+        DENSE, ideal, Rates.of(ROUND, "fp8"), DecodeFactors(1.0, 1.0, 1.0, 1.0, 0.0)
+    ).bound_s
+    least_s = 128 * run.lengths.mean / 256 * float(bound_s)
+    found = calibrate(run, measured(run, rollout_s=least_s * 0.8))
+    assert found.refused("rollout") and found.refusals[0].value == pytest.approx(1 / 0.8, rel=0.02)
 
 
 def test_a_mean_alone_does_not_tell_a_tail():

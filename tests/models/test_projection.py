@@ -199,7 +199,9 @@ def test_a_refused_phase_is_not_projected():
 def test_nothing_is_surer_than_the_noise_floor(mode):
     run = workload(mode=mode)
     found = projected(run, target(TWIN), target(TWICE, decode=TENTHS), draws=20_000).breakdown()
-    for name in (*PHASES[:5], "weight_sync", "step_s", "whole_step_s"):
+    names = [name for name in (*PHASES[:-1], "step_s", "whole_step_s") if found[name][1, 0] > 0]
+    assert {"rollout_work", "train", "logprob", "env", "step_s"} <= set(names)
+    for name in names:
         low, usual, high = found[name][:, 0]
         assert low / usual == pytest.approx(1 - FLOOR_FRAC, abs=0.01), name
         assert high / usual == pytest.approx(1 / (1 - FLOOR_FRAC), abs=0.015), name
@@ -220,8 +222,8 @@ def test_sides_of_a_band_have_their_own_spread():
     run = workload()
     found = projected(run, target(TWICE, training=lopsided), draws=50_000)
     low, usual, high = found.breakdown()["train"][:, 0] / middle(found, "train")
-    assert np.log(high) == pytest.approx(1.0, rel=0.05) and np.log(low) < -0.3
-    assert usual == pytest.approx(1, abs=0.08)
+    assert np.log(high) == pytest.approx(1.0, rel=0.08) and np.log(low) < -0.3
+    assert usual == pytest.approx(1, rel=1e-3)
 
 
 def test_a_platform_without_pairs_carries_the_wider_band_of_left_out_ones():
@@ -325,6 +327,29 @@ def test_streams_are_composed_as_streams():
                     s["weight_sync"], s["env"], other_s=s["other"] + s["unattributed"])  # fmt: skip
     assert found.step_s[:, 0] == pytest.approx(np.asarray(step_time(phases, "async", 1.0).total_s))
     assert (found.step_s[:, 0] < sum(s.values())).all()
+
+
+def test_streams_keep_their_sequences_in_flight():
+    """Twice the GPUs make a step's tokens in half the time, until the lag allows no more in flight."""
+    run = workload(mode="async", lag=7.0, max_batch=64)
+    seen = measured(run, rollout_s=60.0)
+    few, many, most = projected(run, *(target(TWIN, gpus=n) for n in (64, 128, 4096)), seen=seen).moves
+    assert many.operating.batch == few.operating.batch == 64
+    assert many.seconds["rollout_work"] == pytest.approx(few.seconds["rollout_work"] / 2)
+    assert most.operating.batch == pytest.approx(1024 / 512 * 8)
+    loose = replace(run, max_batch=None)
+    held = projected(loose, target(TWIN), target(TWIN, gpus=128), seen=seen).operating
+    assert 1 < held[0].batch < 1024 and held[1].batch == pytest.approx(held[0].batch)
+
+
+def test_a_lopsided_band_keeps_the_central_value():
+    run = workload()
+    bands = (Band(0.943, 0.850, 1.210), Band(1.0, 0.7, 1.02))
+    found = projected(run, *(target(TWICE, training=band, step=band) for band in bands), draws=20_000)
+    for at in (0, 1):
+        got = found.breakdown()["train"][1, at], found.breakdown()["whole_step_s"][1, at]
+        want = middle(found, "train", at), found.whole_step_ratio[at] * measured(run).mean("step_s")
+        assert got == pytest.approx(want, rel=0.002)
 
 
 def test_pools_on_two_platforms():
