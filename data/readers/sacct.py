@@ -92,6 +92,11 @@ class SacctReader:
         batch.facts = source_facts(source) | _facts(layout, counts, jobs, rows)
         _zone(batch, jobs, choices)
         _warn(batch, layout, jobs)
+        if not source.ends_with_newline and not counts.partial_last_line:
+            batch.warnings.append(
+                "The last line has no line end, which sacct always writes: if the copy was cut there, its last "
+                "field may be too short (gres/gpu=1 of 16)."
+            )
         batch.reconcile()
         return batch
 

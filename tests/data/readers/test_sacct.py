@@ -51,6 +51,12 @@ def test_a_command_line_at_the_end_may_hold_bars_quotes_and_commas(bar: str, tmp
     assert batch.facts["gpu_hours"] == 16 * 26
 
 
+def test_a_last_line_without_its_end_may_be_cut_in_its_last_field(tmp_path: Path) -> None:
+    said = "The last line has no line end, which sacct always writes"
+    assert any(text.startswith(said) for text in read(tmp_path, HEADER, JOB, end="").warnings)
+    assert not any(text.startswith(said) for text in read(tmp_path, HEADER, JOB).warnings)
+
+
 def test_local_time_needs_a_zone(tmp_path: Path) -> None:
     batch = read(tmp_path, HEADER, JOB, choices=Choices(timezone="America/New_York"))
     assert batch.tables["scheduler_jobs"]["started_at"][0] == datetime(2026, 1, 5, 13)
