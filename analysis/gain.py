@@ -45,11 +45,11 @@ def compute(view: View, params: GainParams) -> Result:
     evals = load_evaluations(view, filters_of(params))
     gains = compare(view, evals, params.before, params.after, params.benchmark, params.seed)
     table = _priced(gains, spend, params)
-    subject = choose_subject(spend)
+    subject = choose_subject(spend, params.boundary)
     row, note = choose_gain(gains, evals, subject, shipped_of(spend, subject.campaign))
     draws = gains.draws.get((row["run"], row["benchmark_id"], row["key"])) if row else None
     point = usd_per_point(row, draws, subject.usd, subject.low, subject.high, params.seed)
-    headline = figures(params, subject, row, point)[:3]
+    headline = [f for f in figures(params, subject, row, point) if f.name != "goodput"]
     if row is not None and row["mdd"] is not None and pd.notna(row["mdd"]):
         headline.append(
             figure("mdd", row["mdd"], n=int(row["n"]), label=f"Smallest detectable on {row['benchmark']}")

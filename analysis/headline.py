@@ -1,5 +1,6 @@
 """The sentence and the four figures: what a campaign cost, what it gained, and dollars per point."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,12 +8,13 @@ import pandas as pd
 
 from analysis.common import figure
 from analysis.evaluations import Evaluations
+from analysis.frames import lookup
 from analysis.metered import METERED
 from analysis.pairs import CANNOT_TELL, NOT_DISTINGUISHABLE, Floats, Gains
 from analysis.params import CommonParams
 from analysis.result import Figure, Notice
 from analysis.spend import NO_BOOKED, Spend
-from analysis.words import money, percent, plural, plus_minus, price_words
+from analysis.words import listing, money, percent, plural, plus_minus, price_words
 from models.draws import money_draws
 from models.stats import ratio_by_draws
 
@@ -25,7 +27,8 @@ NO_BASELINE = (
 class Money:
     """Cost of what the headline is about, at the asked boundary; usd None when price or time is missing.
 
-    `metered`: nothing but token bills is in it.
+    `metered`: nothing but token bills is in it. `part`: where usd is None, the sum of the runs that have
+    a cost.
     """
 
     subject: str
@@ -39,15 +42,36 @@ class Money:
     missing: str
     runs: tuple[str, ...]
     metered: bool = False
+    part: "Part | None" = None
 
 
-def choose_subject(spend: Spend) -> Money:
-    """The campaign with the greatest spend among the picked runs, or the only run when it has no campaign."""
-    table = spend.campaigns.sort_values(
-        ["usd", "gpu_hours", "campaign"], ascending=[False, False, True], kind="stable"
+@dataclass(frozen=True)
+class Part:
+    """The cost of some runs of a campaign (USD, with its quote range): a sum, and no total.
+
+    `left_out`: the runs whose cost is not known.
+    """
+
+    usd: float
+    low: float
+    high: float
+    runs: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+def choose_subject(spend: Spend, boundary: str = "campaign") -> Money:
+    """The campaign with the greatest known spend among the picked runs, or the only run when it has no
+    campaign.
+    """
+    known = spend.runs.groupby("campaign")["usd"].sum(min_count=1)
+    table = spend.campaigns.assign(known=lookup(spend.campaigns["campaign"], known))
+    table = table.assign(known=table["usd"].fillna(table["known"])).sort_values(
+        ["known", "gpu_hours", "campaign"], ascending=[False, False, True], kind="stable"
     )
     row = table.iloc[0]
     mine = spend.runs[spend.runs["campaign"] == row["campaign"]]
+    part = None if pd.notna(row["usd"]) else _part(mine, row, boundary)
+    timed = mine if part is None else mine[mine["run"].isin(part.runs)]
     names = tuple(str(r) for r in mine["run"])
     subject = f"Campaign {row['campaign']}" if row["campaign"] else _loose(names)
     known = pd.notna(row["usd"])
@@ -59,12 +83,24 @@ def choose_subject(spend: Spend) -> Money:
         low=float(row["usd_low"]) if known else None,
         high=float(row["usd_high"]) if known else None,
         goodput_frac=float(row["goodput_frac"]) if pd.notna(row["goodput_frac"]) else None,
-        at_least=not bool(mine["clock"].fillna(False).all()),
+        at_least=not bool(timed["clock"].fillna(False).all()),
         nothing_booked=all(owner in bare for owner in ([row["campaign"]] if row["campaign"] else names)),
         missing="" if known else why_no_usd(spend, mine),
         runs=names,
-        metered=bool((mine["basis"] == METERED).all()),
+        metered=bool((timed["basis"] == METERED).all()),
+        part=part,
     )
+
+
+def _part(mine: pd.DataFrame, campaign: "pd.Series[Any]", boundary: str) -> Part | None:
+    """What the runs of a campaign with a cost add up to; None when there is none or nothing is left out."""
+    has = mine[mine["usd"].notna()]
+    left_out = tuple(str(run) for run in mine.loc[mine["usd"].isna(), "run"])
+    if has.empty or not left_out:
+        return None
+    shared = float(campaign["booked_to_campaign_usd"]) if boundary == "full" else 0.0
+    usd, low, high = (math.fsum([*has[name], shared]) for name in ("usd", "usd_low", "usd_high"))
+    return Part(usd, low, high, tuple(str(run) for run in has["run"]), left_out)
 
 
 def _loose(names: tuple[str, ...]) -> str:
@@ -165,6 +201,7 @@ def figures(
             boundary=params.boundary,
             missing=spent.missing,
         ),
+        *_known_figure(params, spent),
         _gain_figure(row),
         figure(
             "usd_per_point",
@@ -183,6 +220,25 @@ def figures(
             interval="bounds" if spent.at_least else "exact",
             missing="step times or allocated time are missing",
         ),
+    ]
+
+
+def _known_figure(params: CommonParams, spent: Money) -> list[Figure]:
+    """The sum of what is known, where the spend is not: named after the runs that are not in it."""
+    part = spent.part
+    if part is None:
+        return []
+    return [
+        figure(
+            "spend",
+            part.usd,
+            name="spend_known",
+            label=f"Sum without {listing(part.left_out, 2)}",
+            low=part.low,
+            high=part.high,
+            interval="quote_range",
+            boundary=params.boundary,
+        )
     ]
 
 
@@ -220,7 +276,10 @@ def sentence(
         least = "at least " if spent.at_least else ""
         paid = price_words(params.price, params.boundary, spent.metered)
         head = f"{spent.subject} cost {least}{money(spent.usd)} {paid}"
-    text = f"{head} and {_gain_words(row, 'they' if several else 'it')}"
+    who = "they" if several else "it"
+    text = f"{head} and {_gain_words(row, who)}"
+    if spent.part is not None:
+        text = f"{_part_words(params, spent)}. {_own_sentence(_gain_words(row, who), who)}"
     if picked:
         text += f" in {'their' if several else 'its'} best run, {row['run'] if row else ''}"
     elif several and row is not None and row.get("gain") is not None and pd.notna(row["gain"]):
@@ -236,6 +295,26 @@ def sentence(
         whose = "this campaign" if spent.campaign else "these runs" if several else "this run"
         text += f"; no data or staff costs are recorded for {whose}"
     return text + "."
+
+
+def _part_words(params: CommonParams, spent: Money) -> str:
+    """What the runs with a cost add up to, and which runs are not in that sum."""
+    part = spent.part
+    if part is None:
+        raise ValueError("the spend is not in parts")
+    least = "at least " if spent.at_least else ""
+    paid = price_words(params.price, params.boundary, spent.metered)
+    verb = "is" if len(part.left_out) == 1 else "are"
+    head = f"{spent.subject} has no total yet: {len(part.runs)} of its {len(spent.runs)} runs"
+    if not spent.campaign:
+        head = f"{spent.subject} have no total yet: {len(part.runs)} of them"
+    cost = f"cost {least}{money(part.usd)} {paid}"
+    return f"{head} {cost}, and {listing(part.left_out, 3)} {verb} not in that sum"
+
+
+def _own_sentence(words: str, who: str) -> str:
+    text = words if words.startswith("what ") else f"{who} {words}"
+    return text[0].upper() + text[1:]
 
 
 def _gain_words(row: dict[str, Any] | None, who: str) -> str:

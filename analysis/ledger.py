@@ -78,7 +78,7 @@ def compute(view: View, params: LedgerParams) -> Result:
     gains = compare(view, evals, "start", "last", params.benchmark, params.seed)
     points, said = score_points(view, params, spend, evals, params.benchmark)
     points["x"] = points["usd"]
-    subject = choose_subject(spend)
+    subject = choose_subject(spend, params.boundary)
     row, note = choose_gain(gains, evals, subject, shipped_of(spend, subject.campaign))
     draws = gains.draws.get((row["run"], row["benchmark_id"], row["key"])) if row else None
     point = usd_per_point(row, draws, subject.usd, subject.low, subject.high, params.seed)

@@ -56,7 +56,7 @@ def compute(view: View, params: UnitEconomicsParams) -> Result:
         return nothing("unit_economics", view, params, {"units": UNITS, "bars": BARS})
     judged = queries.judged(view, filters_of(params))
     units = unit_costs(spend, judged)
-    subject = choose_subject(spend)
+    subject = choose_subject(spend, params.boundary)
     mine = units[units["run"].isin(subject.runs)]
     total = _together(mine)
     return result(

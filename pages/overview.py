@@ -16,7 +16,7 @@ state = current()
 result = compute_or_stop("ledger")
 stop_when_empty("Overview", result)
 lead = example.lead(state.store, list(result.tables["ledger"]["run"]))
-show_head("Overview", [result], ["spend", "gain", "usd_per_point", "goodput"], lead=lead)
+show_head("Overview", [result], ["spend", "spend_known", "gain", "usd_per_point", "goodput"], lead=lead)
 
 st.subheader("Ledger", anchor=False)
 ledger = result.tables["ledger"]

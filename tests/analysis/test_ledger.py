@@ -1,6 +1,7 @@
 """The ledger, its sentence, and how a question is asked."""
 
 import json
+from datetime import date
 
 import pytest
 
@@ -64,10 +65,47 @@ def test_versions_pin_everything(home: Home) -> None:
     assert versions["data_cutoff"] == "2026-03-09T00:00:00Z"
 
 
+def test_one_run_without_pools_leaves_the_sum_of_the_others_and_no_total(home: Home) -> None:
+    """steady 80 GPU-h and apart 4 GPU-h of H100 at $2 (quotes $1.5 to $4), apart's sandbox $0.252."""
+    home.con.execute("DELETE FROM allocations WHERE run = 'broken'")
+    result = ledger(home)
+    assert result.figure("spend").value is None
+    part = result.figure("spend_known")
+    assert part.value == pytest.approx(168.252) and part.label == "Sum without broken"
+    sandbox = part.value - 168
+    assert (part.low, part.high) == pytest.approx((84 * 1.5 + sandbox, 84 * 4 + sandbox), abs=0.2)
+    assert result.figure("usd_per_point").value is None
+    assert result.tables["campaigns"]["usd"].isna().all()
+    assert result.answer.startswith(
+        "Campaign math has no total yet: 2 of its 3 runs cost $168 (3-year neocloud rent, campaign "
+        "boundary), and broken is not in that sum. It gained 10.0"
+    )
+    assert "broken has no cost: fill in its pools" in result.answer
+    home.con.execute("UPDATE runs SET campaign = NULL")
+    assert ledger(home).answer.startswith(
+        "The 3 runs without a campaign have no total yet: 2 of them cost $168 "
+    )
+
+
+def test_booked_costs_of_a_campaign_are_in_its_known_sum_at_the_full_boundary(home: Home) -> None:
+    home.con.execute("DELETE FROM allocations WHERE run = 'broken'")
+    before = ledger(home, boundary="full").figure("spend_known").value
+    booked = {"billed_cost": 40.0, "effective_cost": 40.0, "currency": "USD", "bucket": "data"}
+    home.add("costs", {**booked, "campaign": "math", "day": date(2026, 3, 3)})
+    assert ledger(home, boundary="full").figure("spend_known").value == pytest.approx(before + 40)
+    assert ledger(home).figure("spend_known").value == pytest.approx(168.252)
+
+
+def test_a_campaign_with_an_unpriced_run_is_not_pushed_aside_by_a_small_one(home: Home) -> None:
+    home.con.execute("DELETE FROM allocations WHERE run = 'broken'")
+    home.con.execute("UPDATE runs SET campaign = 'small' WHERE run = 'apart'")
+    assert ledger(home).answer.startswith("Campaign math has no total yet: 1 of its 2 runs cost $160 ")
+
+
 def test_a_missing_price_is_in_the_sentence(home: Home) -> None:
     home.con.execute("UPDATE allocations SET platform = 'gb300-nvl72' WHERE run = 'steady'")
     answer = ledger(home).answer
-    assert "no dollar figure yet" in answer
+    assert "no total yet" in answer and "steady is not in that sum" in answer
     assert "GB300 NVL72" in answer
 
 
