@@ -91,12 +91,7 @@ class SacctReader:
         batch.unmapped = [name for name in layout.names if name and name not in jobs.used]
         batch.facts = source_facts(source) | _facts(layout, counts, jobs, rows)
         _zone(batch, jobs, choices)
-        _warn(batch, layout, jobs)
-        if not source.ends_with_newline and not counts.partial_last_line:
-            batch.warnings.append(
-                "The last line has no line end, which sacct always writes: if the copy was cut there, its last "
-                "field may be too short (gres/gpu=1 of 16)."
-            )
+        _warn(batch, layout, jobs, source)
         batch.reconcile()
         return batch
 
@@ -298,7 +293,7 @@ def _zone(batch: Batch, jobs: _Jobs, choices: Choices) -> None:
         )
 
 
-def _warn(batch: Batch, layout: Layout, jobs: _Jobs) -> None:
+def _warn(batch: Batch, layout: Layout, jobs: _Jobs, source: Source) -> None:
     if layout.guessed:
         named = ", ".join(f"{i} {name}" for i, name in enumerate(layout.names, 1) if name)
         batch.warnings.append(f"The file has no header; fields were taken as {named} ({layout.guessed}).")
@@ -310,6 +305,11 @@ def _warn(batch: Batch, layout: Layout, jobs: _Jobs) -> None:
         batch.warnings.append("No field AllocTRES: the GPUs are those that were asked for (ReqTRES).")
     if batch.facts.get("partial_last_line"):
         batch.warnings.append("The last line was cut in the middle of a record; it was dropped.")
+    elif not source.ends_with_newline:
+        batch.warnings.append(
+            "The last line has no line end, which sacct always writes: if the copy was cut there, its last field "
+            "may be too short (gres/gpu=1 of 16)."
+        )
 
 
 READERS = (SacctReader(),)
