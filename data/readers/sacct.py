@@ -307,8 +307,8 @@ def _warn(batch: Batch, layout: Layout, jobs: _Jobs, source: Source) -> None:
         batch.warnings.append("The last line was cut in the middle of a record; it was dropped.")
     elif not source.ends_with_newline:
         batch.warnings.append(
-            "The last line has no line end, which sacct always writes: if the copy was cut there, its last field "
-            "may be too short (gres/gpu=1 of 16)."
+            "The last line has no line end, which sacct always writes: if the copy was cut there, its last "
+            "field may be too short (gres/gpu=1 of 16)."
         )
 
 
