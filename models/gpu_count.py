@@ -11,6 +11,8 @@ from models.moves import Target
 from models.projection import Projection, project
 from models.workload import Measured, Workload
 
+LOW, MEDIAN, HIGH = 0, 1, 2
+END_FRAC = 0.02
 UNLIMITED = 10**9
 """GPUs beyond which nothing shrinks: one replica a response, training only its fixed share."""
 
@@ -19,7 +21,7 @@ UNLIMITED = 10**9
 class GpuCount:
     """Smallest count whose median step is at most `wanted_s`; None: no count up to the limit is.
 
-    `gpus_low`, `gpus_high`: the counts at the p10 and the p90 of the step. `step_s`: p10, p50, p90 at `gpus`,
+    `gpus_low`, `gpus_high`: the counts at the p10 and the p90 of the step, to 2 % above 50 units. `step_s`: p10, p50, p90 at `gpus`,
     NaN without one. `floor_s`: median step with unlimited GPUs: tail, weight sync, sandboxes and what else
     does not scale. `unknown` as in a projection: then nothing is known.
     """
@@ -49,7 +51,7 @@ def gpus_for_step_time(
     *,
     unit: int = 8,
     most: int = 65_536,
-    draws: int = 2_000,
+    draws: int = 1_000,
     seed: int = 0,
 ) -> GpuCount:
     """GPUs of `target` for a step of `wanted_s` seconds, in whole `unit`s (node, tray or rack), up to `most`.
@@ -62,7 +64,7 @@ def gpus_for_step_time(
     search = _Search(workload, measured, calibration, target, unit, draws, seed, {})
     whole = search.projected((UNLIMITED, UNLIMITED))
     floor_s = float(np.median(whole.step_s[:, 0]))
-    found, low, high = (search.fewest(which, wanted_s, most // unit) for which in (1, 0, 2))
+    found, low, high = (search.fewest(which, wanted_s, most // unit) for which in (MEDIAN, LOW, HIGH))
     engines, trainer = (None, None) if found is None else search.pools(found)
     return GpuCount(
         wanted_s=wanted_s,
@@ -124,7 +126,8 @@ class _Search:
         def enough(units: int) -> bool:
             return self.step(units)[which] <= wanted_s
 
-        found = _bisected(enough, least, limit)
+        own_units = self.workload.gpus(self.workload.engines, self.workload.trainer) // self.unit
+        found = _bisected(enough, least, limit, own_units, 0.0 if which == MEDIAN else END_FRAC)
         own = self._own
         if own is not None and least <= own <= limit and (found is None or own < found) and enough(own):
             return own
@@ -138,16 +141,26 @@ class _Search:
         return gpus // self.unit if gpus % self.unit == 0 else None
 
 
-def _bisected(enough: Callable[[int], bool], least: int, limit: int) -> int | None:
-    """Smallest count in least..limit that is enough, where more is never worse; None without one."""
+def _bisected(enough: Callable[[int], bool], least: int, limit: int, start: int, close: float) -> int | None:
+    """Smallest count in least..limit that is enough, where more is never worse; None without one.
+
+    Doubled or halved from `start`, then bisected, to a share `close` of it.
+    """
     if limit < least:
         return None
-    low, high = least - 1, least
-    while not enough(high):
-        if high == limit:
-            return None
-        low, high = high, min(2 * high, limit)
-    while high - low > 1:
+    high = min(max(start, least), limit)
+    if enough(high):
+        low = high // 2
+        while low >= least and enough(low):
+            low, high = low // 2, low
+        low = max(low, least - 1)
+    else:
+        low = high
+        while not enough(high):
+            if high == limit:
+                return None
+            low, high = high, min(2 * high, limit)
+    while high - low > max(1, int(high * close)):
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high

@@ -1,5 +1,6 @@
 """A run as the projection sees it: what it does in a step, on which GPUs, and what was measured. Seconds."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -146,15 +147,22 @@ class Measured:
 
     def mean(self, name: str) -> float:
         """Mean seconds of a column, NaN when it was not timed."""
-        column = self.known.get(name)
-        return float("nan") if column is None or not column.size else float(column.mean())
+        return self._means.get(name, (math.nan, 0.0))[0]
 
     def mean_sigma(self, name: str) -> float:
         """Log standard error of that mean: sd / mean / sqrt(n), steps as independent; 0 for one step."""
-        column = self.known.get(name)
-        if column is None or column.size < 2 or not column.mean() > 0:
-            return 0.0
-        return float(column.std(ddof=1) / column.mean() / np.sqrt(column.size))
+        return self._means.get(name, (math.nan, 0.0))[1]
+
+    @cached_property
+    def _means(self) -> Mapping[str, tuple[float, float]]:
+        return {name: _mean_sigma(column) for name, column in self.known.items() if column.size}
+
+
+def _mean_sigma(column: Floats) -> tuple[float, float]:
+    mean = float(column.mean())
+    if column.size < 2 or not mean > 0:
+        return mean, 0.0
+    return mean, float(column.std(ddof=1) / mean / np.sqrt(column.size))
 
 
 @dataclass(frozen=True)
