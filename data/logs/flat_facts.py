@@ -185,7 +185,7 @@ def _of_run(one: "Done", batch: Batch) -> list[str]:
         out.append("The framework is not known: all keys are raw metrics, no step times or tokens are read.")
     if len(one.attempts) > 1:
         out.append(f"The file holds {len(one.attempts)} attempts: the run was restarted inside it.")
-    if steps and min(steps) > 1 and mapping.interval <= 1:
+    if steps and min(steps) > 1 and mapping.interval <= 1 and not one.run.whole:
         out.append(f"The first step is {min(steps)}: earlier steps are not in this file and are not costed.")
     out += _clock_warnings(one)
     out += _counter_warnings(one)

@@ -41,6 +41,7 @@ def test_running_total_over_run_time(tmp_path: Path) -> None:
     attempt = batch.tables["attempts"].iloc[0]
     assert (attempt["elapsed_s"], attempt["elapsed_basis"]) == (30_000.0, "progress_bar")
     assert any("last values only" in text for text in batch.warnings)
+    assert not any("not costed" in text for text in batch.warnings)
 
 
 def test_amounts_of_the_last_step_stay_raw(tmp_path: Path) -> None:
