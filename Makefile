@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off
 PORT ?= 8501
 WORKERS ?= 3
 export IPD_HOME ?= var
@@ -18,12 +18,14 @@ setup: $(VENV)/.ready
 
 $(VENV)/.ready: requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON=…"; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) -r requirements.txt
+	@echo "First start: making $(VENV) and installing requirements.txt into it, which takes a minute or more."
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) -r requirements.txt
 	@touch $@
 
 $(VENV)/.ready-test: tests/requirements.txt $(VENV)/.ready
-	$(PIP) -r tests/requirements.txt
+	@echo "Installing tests/requirements.txt into $(VENV): what the tests need, once."
+	@$(PIP) -r tests/requirements.txt
 	@touch $@
 
 test: $(VENV)/.ready-test
