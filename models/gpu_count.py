@@ -21,9 +21,9 @@ UNLIMITED = 10**9
 class GpuCount:
     """Smallest count whose median step is at most `wanted_s`; None: no count up to the limit is.
 
-    `gpus_low`, `gpus_high`: the counts at the p10 and the p90 of the step, to 2 % above 50 units. `step_s`: p10, p50, p90 at `gpus`,
-    NaN without one. `floor_s`: median step with unlimited GPUs: tail, weight sync, sandboxes and what else
-    does not scale. `unknown` as in a projection: then nothing is known.
+    `gpus_low`, `gpus_high`: the counts at the p10 and the p90 of the step, to 2 % above 50 units. `step_s`:
+    p10, p50, p90 at `gpus`, NaN without one. `floor_s`: median step with unlimited GPUs: tail, weight sync,
+    sandboxes and what else does not scale. `unknown` as in a projection: then nothing is known.
     """
 
     wanted_s: float
