@@ -105,6 +105,8 @@ def _proposed(missing: Mapping[str, Any]) -> str:
         shown = ", ".join(f"{role} {gpu_number(float(gpus))}" for role, gpus in value.items())
     else:
         shown = gpu_number(float(value)) if missing["field"] == "gpus" else str(value)
+        if missing["field"] == "gpus" and float(value) != int(value):
+            return f" Its log counts {shown}, which is not whole, so say what was held ({missing['how']})."
     return f" Proposed: {shown} ({missing['how']})."
 
 

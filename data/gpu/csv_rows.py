@@ -132,7 +132,13 @@ def load_gpu_rows(
         return number(con, plan.insert_sql(relation))
 
     counts = load_rows(con, source, layout, insert, progress, bulk_from_bytes)
-    odd = OddCells(con, source, layout, plan.cell_rules())
+    return _settled(con, counts, columns, plan, OddCells(con, source, layout, plan.cell_rules()))
+
+
+def _settled(
+    con: duckdb.DuckDBPyConnection, counts: CsvCounts, columns: GpuColumns, plan: "_Plan", odd: OddCells
+) -> GpuRows:
+    """What was read into `raw`, once its odd cells are settled."""
     odd.settle()
     found = GpuRows(con, counts, _identify(con, columns), plan.offset)
     found.set_aside = [*counts.set_aside, *odd.set_aside]

@@ -22,6 +22,18 @@ def test_a_cut_list_says_how_many_more(capsys: pytest.CaptureFixture[str], n: in
     assert ("… and 7 more (see --json)" in out) == bool(more)
 
 
+def test_what_dollars_lack_comes_with_its_proposal(capsys: pytest.CaptureFixture[str]) -> None:
+    lacking = {"run": "r", "field": "gpus", "text": "How many?", "how": "by its rates"}
+    for proposal, words in (
+        (16, "r: How many? Proposed: 16 (by its rates)."),
+        (7.586644691802059, "r: How many? Its log counts 7.59, which is not whole, so say what was held"),
+        ({"train": 32, "rollout": 16}, "Proposed: train 32, rollout 16 (by its rates)."),
+        (None, "r: How many?\n"),
+    ):
+        print_receipt({**receipt(0), "missing_for_cost": [{**lacking, "proposal": proposal}]})
+        assert words in capsys.readouterr().out
+
+
 def test_a_headline_has_the_digits_of_the_page() -> None:
     bill = {"name": "bill_billed", "label": "Invoice", "value": 21347.8530, "unit": "usd_exact"}
     share = {"name": "s", "label": "Worked", "value": 0.25, "unit": "frac"}
