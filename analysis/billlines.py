@@ -8,8 +8,7 @@ from decimal import Decimal
 from analysis.bill import Bill, Charge
 from analysis.matching import Matched
 from analysis.parts import NONE, UNHELD, WHY, Part
-from models.cents import cents, total
-from models.waste import to_cents
+from models.cents import cents, to_cents, total
 
 MATCHED, COMMITMENTS, CAPACITY, NOT_HELD, OPEN = "matched", "commitments", "capacity", "unheld", "open"
 RESTS = (COMMITMENTS, CAPACITY, NOT_HELD, OPEN)

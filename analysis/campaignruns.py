@@ -7,8 +7,7 @@ from typing import Any
 
 from analysis.frames import Row
 from analysis.sharing import LINE_WORDS, Line, week_of
-from models.cents import total
-from models.sharing import rounded
+from models.cents import to_cents, total
 
 NUMBERS = ["gpu_h", "usd"]
 BEHIND = ["campaign", "team", "week", "what", "run", "attempt", "job", "status", *NUMBERS]
@@ -28,7 +27,7 @@ def behind(
     out: list[Row] = []
     for (bearer, kind, week), holders in groups.items():
         sums = [total([line.usd for line in mine]) for mine in holders.values()]
-        amounts = rounded(sums, cells[bearer, kind, week])
+        amounts = to_cents(sums, cells[bearer, kind, week])
         for ((run, attempt, job), mine), usd in zip(holders.items(), amounts, strict=True):
             held = [line.share.gpu_s or 0.0 for line in mine if line.share.kind == "gpu" and not line.rule]
             about: Mapping[str, Any] = attempts.get((run, attempt), {}) if attempt is not None else {}

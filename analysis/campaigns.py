@@ -39,8 +39,7 @@ from analysis.spend import compute_spend
 from data.money.rules import sharing_rules
 from data.queries import campaigns as queries
 from data.view import View
-from models.cents import cents, total
-from models.sharing import rounded
+from models.cents import cents, to_cents, total
 
 STATES = ("failed", "cancelled", "restarted")
 LINE_COLUMNS = [f"usd_{name}" for name in LINES]
@@ -128,9 +127,9 @@ def cells_of(lines: Sequence[Line]) -> Cells:
     bearers = {bearer: total(list(cell.values())) for bearer, cell in sums.items()}
     whole = cents(total(list(bearers.values())))
     out: Cells = {}
-    for (bearer, sized), amount in zip(sums.items(), rounded(list(bearers.values()), whole), strict=True):
+    for (bearer, sized), amount in zip(sums.items(), to_cents(list(bearers.values()), whole), strict=True):
         keys = sorted(sized)
-        for (kind, week), usd in zip(keys, rounded([sized[key] for key in keys], amount), strict=True):
+        for (kind, week), usd in zip(keys, to_cents([sized[key] for key in keys], amount), strict=True):
             out[bearer, kind, week] = usd
     return out
 
@@ -287,7 +286,7 @@ def _unallocated(sharing: Sharing, sums: Sums) -> list[Row]:
                 owner = f"run {share.run}" if share.run else f"job {share.job}" if share.job else bearer[1]
                 parts.setdefault((LINE_WORDS[line.line], share.how, owner), []).append(line.usd)
         keys = sorted(parts)
-        amounts = rounded([total(parts[key]) for key in keys], _sum(sums, bearer))
+        amounts = to_cents([total(parts[key]) for key in keys], _sum(sums, bearer))
         for (what, how, owner), usd in zip(keys, amounts, strict=True):
             row = {"what": what, "how": how, "owner": owner, "usd": usd}
             out.append({**row, "share_frac": _frac(usd, whole)})
@@ -302,7 +301,7 @@ def moved_rows(sharing: Sharing) -> list[Row]:
     out: list[Row] = []
     for mine in groups.values():
         parts = [row["usd"] for row in mine]
-        whole = rounded(parts, cents(total(parts)))
+        whole = to_cents(parts, cents(total(parts)))
         out += [{**row, "usd": usd} for row, usd in zip(mine, whole, strict=True)]
     return out
 

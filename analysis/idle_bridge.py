@@ -11,8 +11,7 @@ from analysis.frames import table
 from analysis.shares import Share, Shares
 from analysis.waste_parts import is_unheld
 from analysis.words import listing
-from models.cents import total
-from models.waste import CENT, to_cents
+from models.cents import CENT, to_cents, total
 
 COLUMNS = ["part", "label", "usd"]
 IDLE, BORNE, UNKNOWN, OTHER, ROUNDED, NOT_ALLOCATED = (

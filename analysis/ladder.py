@@ -8,8 +8,8 @@ import pandas as pd
 from analysis.frames import Row, table
 from analysis.shares import Share
 from analysis.waste_parts import BARS, Bill, Cut, Sheet, by_who, split_of, who
-from models.cents import cents, total
-from models.waste import PARTS, Split, to_cents
+from models.cents import cents, to_cents, total
+from models.waste import PARTS, Split
 
 RUNGS = ("paid", "allocated", "active", "effective")
 ENDS = ("", "_low", "_high")

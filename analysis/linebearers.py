@@ -10,8 +10,7 @@ from analysis.frames import Row, records, table
 from analysis.linecents import LineCents
 from analysis.parts import Part
 from analysis.reconciled import UNMATCHED, place_of
-from models.cents import exact, total
-from models.waste import to_cents
+from models.cents import exact, to_cents, total
 
 NUMBERS = ["gpu_hours", "usd"]
 BEARERS = ["line", "run", "attempt", "job", "campaign", "team", "how", *NUMBERS]

@@ -10,8 +10,7 @@ from decimal import Decimal
 from typing import TypeVar
 
 from analysis.billlines import RESTS, Line, Sums, rest_of
-from models.cents import cents, total
-from models.waste import to_cents
+from models.cents import cents, to_cents, total
 
 K = TypeVar("K", bound=Hashable)
 Path = tuple[Hashable, ...]

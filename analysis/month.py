@@ -93,7 +93,7 @@ def _productive(inside: Result) -> tuple[float, float, float] | None:
 
 
 def _answer(found: Shares, sums: Sums | None, inside: Result) -> str:
-    when = period_words(found.period)[3:]
+    when = period_words(found.period)
     whole = cents(found.usd)
     text = f"{when}: {_paid(found, sums)}"
     work = _productive(inside)

@@ -15,8 +15,7 @@ from analysis.linecents import LineCents, group_cents
 from analysis.matching import Matched
 from analysis.parts import NONE, Part
 from analysis.words import listing
-from models.cents import cents, total
-from models.waste import to_cents
+from models.cents import cents, to_cents, total
 
 MOST_LINES = 5_000
 """Lines that a table names one by one, the largest unmatched first; the rest is one row."""

@@ -14,17 +14,11 @@ from analysis.reconciled import tables
 from analysis.result import Figure, Notice, Result
 from analysis.shares import BILL, Shares
 from analysis.spend import synthetic_notice
-from analysis.words import plural
+from analysis.words import month_words, plural
 from data.queries import bills as queries
 from data.queries.known import has_uploads
 from data.view import View
 from models.cents import cents, exact
-
-MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-    "November", "December",
-)  # fmt: skip
-
 
 EXACT = "usd_exact"
 
@@ -72,7 +66,7 @@ def sums_of(view: View, params: MoneyParams, found: Shares) -> Sums | None:
 def period_words(bill: Bill) -> str:
     """'March 2026', or the days that all invoices cover."""
     if bill.period != ALL:
-        return f"{MONTHS[bill.start.month - 1]} {bill.start.year}"
+        return month_words(f"{bill.start:%Y-%m}")
     return f"{bill.start:%Y-%m-%d} to {bill.end:%Y-%m-%d}"
 
 

@@ -42,6 +42,7 @@ from models.waste import Split
 
 Frac = Annotated[float, Field(ge=0, le=1)]
 Minutes = Annotated[float, Field(ge=0, le=1440)]
+USUAL = Thresholds()
 MOST_PHASE_RUNS = 20
 RUN_NUMBERS = ["usd", *(f"{b}_usd" for b in BARS), "working_usd", "waste_high_usd", "gpu_hours"]
 RUN_NUMBERS += ["coverage_frac", "idle_bubble_gpu_h"]
@@ -58,15 +59,15 @@ class WasteParams(MoneyParams):
 
     question: ClassVar[str] = "waste"
     run: str = ""
-    idle_sm_frac: Frac = 0.05
-    idle_min: Minutes = 5.0
-    stall_min: Minutes = 5.0
-    stall_util_frac: Frac = 0.9
-    stall_tensor_frac: Frac = 0.02
-    stall_dram_frac: Frac = 0.05
-    stall_power_frac: Frac = 0.35
-    frozen_steps: Annotated[float, Field(ge=1, le=1000)] = 5.0
-    frozen_min: Minutes = 10.0
+    idle_sm_frac: Frac = USUAL.idle_sm_frac
+    idle_min: Minutes = USUAL.idle_s / 60
+    stall_min: Minutes = USUAL.stall_s / 60
+    stall_util_frac: Frac = USUAL.stall_util_frac
+    stall_tensor_frac: Frac = USUAL.stall_tensor_frac
+    stall_dram_frac: Frac = USUAL.stall_dram_frac
+    stall_power_frac: Frac = USUAL.stall_power_frac
+    frozen_steps: Annotated[float, Field(ge=1, le=1000)] = USUAL.frozen_steps
+    frozen_min: Minutes = USUAL.frozen_s / 60
 
 
 MEANINGS = {

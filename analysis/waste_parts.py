@@ -10,8 +10,8 @@ from analysis.shares import Share, Shares
 from analysis.waste_inside import Inside
 from analysis.waste_owners import Owner
 from analysis.waste_samples import Evidence, Key
-from models.cents import FULL, apportion, cents, total
-from models.waste import Measured, Split, cents_table, fits, shares, to_cents
+from models.cents import FULL, apportion, cents, cents_table, to_cents, total
+from models.waste import Measured, Split, fits, shares
 
 BARS = ("not_allocated", "idle", "stalled", "unknown", "bubble", "lost", "productive")
 """Columns of the exact split; bubble, lost and productive together are the working part."""

@@ -1,7 +1,6 @@
 """The waste identity in words: the answer, its figures, and what has to be said beside them."""
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from analysis.common import figure
 from analysis.ladder import parts_usd, productive_bounds
@@ -10,7 +9,7 @@ from analysis.result import Figure, Notice
 from analysis.shares import BILL, Shares
 from analysis.waste_parts import Bill, Sheet
 from analysis.waste_samples import Evidence
-from analysis.words import count, listing, money, percent
+from analysis.words import count, listing, money, month_words, percent
 from models.waste import Split
 
 LOW_COVERAGE = 0.9
@@ -45,13 +44,13 @@ class Answered:
 
 
 def period_words(period: str) -> str:
-    """'in March 2026', or 'in all months'."""
-    return "in all months" if period == ALL else f"in {datetime.strptime(period, '%Y-%m'):%B %Y}"
+    """'March 2026', or 'all months'."""
+    return "all months" if period == ALL else month_words(period)
 
 
 def answer(told: Answered) -> str:
     """The identity in one sentence, with its bounds and its coverage."""
-    usd, when = told.dollars, period_words(told.found.period)
+    usd, when = told.dollars, f"in {period_words(told.found.period)}"
     whose = f"{told.run}'s GPUs" if told.run else "GPUs"
     if not usd.paid > 0:
         return f"Nothing was paid for {whose} {when}."

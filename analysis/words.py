@@ -5,6 +5,11 @@ from collections.abc import Sequence
 
 _TERMS = {"reserved_3y": "3-year", "contract_1y": "1-year", "on_demand": "on-demand"}
 
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+    "November", "December",
+)  # fmt: skip
+
 
 def digits3(value: float) -> str:
     """Return three significant digits with thousands separated.
@@ -46,6 +51,12 @@ def percent(frac: float) -> str:
     if 99 < pct < 100:
         return f"{min(99.9, round(pct, 1)):.1f} %"
     return f"{pct:.0f} %" if abs(pct) >= 10 or pct == 0 else f"{digits3(pct)} %"
+
+
+def month_words(month: str) -> str:
+    """A month in full, in English wherever this runs: `2026-03` is 'March 2026'."""
+    year, number = month.split("-")
+    return f"{_MONTHS[int(number) - 1]} {int(year)}"
 
 
 def plus_minus(value: float, low: float, high: float) -> str:

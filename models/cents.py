@@ -1,7 +1,7 @@
 """Exact money: decimal amounts that are split so that the parts add up to the whole, to the last digit."""
 
 from collections.abc import Sequence
-from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Context, Decimal, localcontext
+from decimal import ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal, localcontext
 
 CENT = Decimal("0.01")
 FULL = Decimal("1E-12")
@@ -65,3 +65,57 @@ def apportion(whole: Decimal, weights: Sequence[float | Decimal], quantum: Decim
         largest = max(range(len(shares)), key=lambda i: (shares[i], -i))
         parts[largest] += size - quanta * quantum
         return [sign * part for part in parts]
+
+
+def to_cents(amounts: Sequence[Decimal], whole: Decimal) -> list[Decimal]:
+    """Round amounts to cents so that they add up to `whole` (cents): largest remainder, any sign.
+
+    Each is rounded down; the cents that are left go to the largest remainders, the first of equals first. The
+    sum of `amounts` must be within a cent a part of `whole`; ValueError otherwise.
+    """
+    if not amounts and whole == 0:
+        return []
+    with localcontext(Context(prec=DIGITS)):
+        floors = [one.quantize(CENT, rounding=ROUND_FLOOR) for one in amounts]
+        left = int((whole - total(floors)) / CENT)
+        bridged = bool(amounts) and -1 <= left <= len(amounts) + 1
+        if not bridged or total(floors) + left * CENT != whole:
+            raise ValueError(f"{len(amounts)} parts miss {whole} by {left} cents")
+        order = sorted(range(len(amounts)), key=lambda i: (floors[i] - amounts[i], i))
+        for at in range(abs(left)):
+            place = order[at % len(order)] if left > 0 else order[-1 - at % len(order)]
+            floors[place] += CENT if left > 0 else -CENT
+    return floors
+
+
+def cents_table(
+    amounts: Sequence[Sequence[Decimal]], rows: Sequence[Decimal], columns: Sequence[Decimal]
+) -> list[list[Decimal]]:
+    """Round a table to cents so that its rows and its columns add up to the given totals (cents).
+
+    Cents that are left go to the cells that lost most; what then is left goes to any cell of its row and
+    column. The totals must have the same sum and lie near those of `amounts`; ValueError otherwise.
+    """
+    out = [[one.quantize(CENT, rounding=ROUND_FLOOR) for one in row] for row in amounts]
+    need = [int((whole - sum(row, Decimal(0))) / CENT) for whole, row in zip(rows, out, strict=True)]
+    want = [int((whole - sum((row[j] for row in out), Decimal(0))) / CENT) for j, whole in enumerate(columns)]
+    if sum(need) != sum(want):
+        raise ValueError("rows and columns have different sums")
+    cells = [(out[i][j] - amounts[i][j], i, j) for i in range(len(rows)) for j in range(len(columns))]
+    for _, i, j in sorted(cell for cell in cells if cell[0]):
+        if need[i] > 0 and want[j] > 0:
+            out[i][j] += CENT
+            need[i], want[j] = need[i] - 1, want[j] - 1
+    for i in range(len(rows)):
+        for j in range(len(columns)):
+            # a row that is above its total gives back where its column is above too
+            both = need[i] * want[j] > 0
+            more = (min(need[i], want[j]) if need[i] > 0 else max(need[i], want[j])) if both else 0
+            out[i][j] += more * CENT
+            need[i], want[j] = need[i] - more, want[j] - more
+    for i, j in ((i, j) for i in range(len(rows)) for j in range(len(columns)) if need[i] and want[j]):
+        out[i][j] += need[i] * CENT
+        want[j], need[i] = want[j] - need[i], 0
+    if any(need) or any(want):
+        raise ValueError("the totals are too far from the table")
+    return out

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Context, Decimal, localcontext
+from decimal import Decimal
 from typing import Literal
 
-from models.cents import CENT, DIGITS, FULL, apportion, exact, total
+from models.cents import FULL, apportion, exact, total
 
 Method = Literal["equal", "gpu_hours", "fixed"]
 METHODS: tuple[Method, ...] = ("equal", "gpu_hours", "fixed")
@@ -56,20 +56,3 @@ def share_out(
         raise ValueError(f"'{method}' is no way to share a cost")
     amounts = apportion(amount, [*weights, rest], FULL)
     return Split(dict(zip(targets, amounts[:-1], strict=True)), amounts[-1])
-
-
-def rounded(amounts: Sequence[Decimal], whole: Decimal) -> list[Decimal]:
-    """Amounts in cents that add up to `whole`, which is in cents and less than a cent each from their sum.
-
-    Each is rounded down and the cents that are left go to the largest remainders, the first of equals first;
-    amounts may be negative. Raises ValueError when `whole` is further away than rounding can bridge.
-    """
-    with localcontext(Context(prec=DIGITS)):
-        low = [amount.quantize(CENT, rounding=ROUND_FLOOR) for amount in amounts]
-        left = int((whole - total(low)) / CENT)
-        if not 0 <= left <= len(low) or total(low) + left * CENT != whole:
-            raise ValueError(f"{whole} is not the sum of these amounts")
-        order = sorted(range(len(low)), key=lambda i: (low[i] - amounts[i], i))
-        for place in order[:left]:
-            low[place] += CENT
-    return low

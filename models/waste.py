@@ -1,8 +1,7 @@
 """The waste identity: paid = not_allocated + idle + stalled + working + unknown, GPU-seconds and dollars."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from decimal import ROUND_FLOOR, Decimal
+from typing import Self
 
 import numpy as np
 
@@ -12,7 +11,6 @@ PARTS = ("not_allocated", "idle", "stalled", "working", "unknown")
 UNKNOWN, IDLE, STALLED, WORKING = 0, 1, 2, 3
 TOLERANCE = 0.02
 """Samples may exceed the allocation by this share: whole minutes at both ends of a run."""
-CENT = Decimal("0.01")
 
 
 @dataclass(frozen=True)
@@ -65,8 +63,8 @@ class Measured:
     unproven: float = 0.0
     warm: float = 0.0
 
-    def __add__(self, other: "Measured") -> "Measured":
-        return Measured(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
     @property
     def known(self) -> float:
@@ -75,22 +73,15 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Split:
-    """Parts of paid GPU-seconds (or of dollars) in the order of PARTS: they add up to what was paid.
+class Split(Measured):
+    """Parts of paid GPU-seconds (or of dollars): those of PARTS add up to what was paid.
 
-    `unproven` is the share of `working` that only the high bound of waste counts as a stall.
+    What samples tell, and beside it what nobody held and what no sample tells. Only the high bound of waste
+    counts `unproven` as a stall.
     """
 
     not_allocated: float = 0.0
-    idle: float = 0.0
-    stalled: float = 0.0
-    working: float = 0.0
     unknown: float = 0.0
-    unproven: float = 0.0
-    warm: float = 0.0
-
-    def __add__(self, other: "Split") -> "Split":
-        return Split(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
     def times(self, amount: float) -> "Split":
         """The parts of `amount` when this split holds shares of 1."""
@@ -139,56 +130,5 @@ def shares(allocated_s: float, measured: Measured) -> Split:
     if not allocated_s > 0 or not fits(allocated_s, measured):
         return Split(unknown=1.0)
     whole = max(allocated_s, measured.known)
-    parts = {n: getattr(measured, n) / whole for n in ("idle", "stalled", "working", "unproven", "warm")}
+    parts = {f.name: getattr(measured, f.name) / whole for f in fields(measured)}
     return Split(unknown=max(0.0, 1 - measured.known / whole), **parts)
-
-
-def to_cents(exact: Sequence[Decimal], whole: Decimal) -> list[Decimal]:
-    """Round amounts to cents so that they add up to `whole` (cents): largest remainder, any sign.
-
-    The sum of `exact` must be within a cent a part of `whole`; ValueError otherwise.
-    """
-    floors = [one.quantize(CENT, rounding=ROUND_FLOOR) for one in exact]
-    left = int((whole - sum(floors, Decimal(0))) / CENT)
-    if not exact and whole == 0:
-        return []
-    if not -1 <= left <= len(exact) + 1:
-        raise ValueError(f"{len(exact)} parts miss {whole} by {left} cents")
-    order = sorted(range(len(exact)), key=lambda i: (floors[i] - exact[i], i))
-    for at in range(abs(left)):
-        place = order[at % len(order)] if left > 0 else order[-1 - at % len(order)]
-        floors[place] += CENT if left > 0 else -CENT
-    return floors
-
-
-def cents_table(
-    exact: Sequence[Sequence[Decimal]], rows: Sequence[Decimal], columns: Sequence[Decimal]
-) -> list[list[Decimal]]:
-    """Round a table to cents so that its rows and its columns add up to the given totals (cents).
-
-    Cents that are left go to the cells that lost most; what then is left goes to any cell of its row and
-    column. The totals must have the same sum and lie near those of `exact`; ValueError otherwise.
-    """
-    out = [[one.quantize(CENT, rounding=ROUND_FLOOR) for one in row] for row in exact]
-    need = [int((whole - sum(row, Decimal(0))) / CENT) for whole, row in zip(rows, out, strict=True)]
-    want = [int((whole - sum((row[j] for row in out), Decimal(0))) / CENT) for j, whole in enumerate(columns)]
-    if sum(need) != sum(want):
-        raise ValueError("rows and columns have different sums")
-    cells = [(out[i][j] - exact[i][j], i, j) for i in range(len(rows)) for j in range(len(columns))]
-    for _, i, j in sorted(cell for cell in cells if cell[0]):
-        if need[i] > 0 and want[j] > 0:
-            out[i][j] += CENT
-            need[i], want[j] = need[i] - 1, want[j] - 1
-    for i in range(len(rows)):
-        for j in range(len(columns)):
-            # a row that is above its total gives back where its column is above too
-            both = need[i] * want[j] > 0
-            more = (min(need[i], want[j]) if need[i] > 0 else max(need[i], want[j])) if both else 0
-            out[i][j] += more * CENT
-            need[i], want[j] = need[i] - more, want[j] - more
-    for i, j in ((i, j) for i in range(len(rows)) for j in range(len(columns)) if need[i] and want[j]):
-        out[i][j] += need[i] * CENT
-        want[j], need[i] = want[j] - need[i], 0
-    if any(need) or any(want):
-        raise ValueError("the totals are too far from the table")
-    return out

@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 import analysis
-from analysis.words import percent, plural
+from analysis.words import month_words, percent, plural
 from data.tables import tables
 from tests.analysis.conftest import Home, gpu_minutes
 
@@ -92,3 +92,10 @@ def test_words() -> None:
         "0 %",
     ]
     assert [f"{n} {plural('run', n)}" for n in (0, 1, 2)] == ["0 runs", "1 run", "2 runs"]
+
+
+def test_months_are_named_in_full() -> None:
+    assert [month_words(f"2026-{n:02d}").split()[0][:3] for n in range(1, 13)] == [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]  # fmt: skip
+    assert (month_words("2026-03"), month_words("2028-09")) == ("March 2026", "September 2028")

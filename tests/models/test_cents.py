@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.cents import FULL, apportion, cents, exact, total
+from models.cents import FULL, apportion, cents, cents_table, exact, to_cents, total
 
 D = Decimal
 
@@ -58,3 +58,30 @@ def test_parts_add_up_and_are_within_a_quantum(
     for part, weight in zip(parts, weights, strict=True):
         assert abs(part - whole * exact(weight) / base) <= 2 * quantum
     assert apportion(-whole, weights, quantum) == [-part for part in parts]
+
+
+def test_amounts_in_cents_by_hand() -> None:
+    assert to_cents([D("0.005"), D("0.005")], D("0.01")) == [D("0.01"), D("0.00")]
+    assert to_cents([D("1.239"), D("-0.514"), D("0.275")], D("1.00")) == [D("1.24"), D("-0.51"), D("0.27")]
+    assert to_cents([D("0.99"), D("0.99")], D("1.97")) == [D("0.99"), D("0.98")]
+    assert to_cents([], D(0)) == []
+    for amounts, whole in (([D("0.01")], D("0.05")), ([D("0.01")], D("0.015")), ([], D("0.01"))):
+        with pytest.raises(ValueError, match="parts miss"):
+            to_cents(amounts, whole)
+
+
+MILLS = st.integers(-500_000, 500_000).map(lambda n: D(n) / 1000)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.lists(MILLS, min_size=3, max_size=3), min_size=1, max_size=5))
+def test_cents_of_a_table_add_up_both_ways(table: list[list[D]]) -> None:
+    whole = sum((sum(row) for row in table), D(0)).quantize(D("0.01"))
+    rows = to_cents([sum(row, D(0)) for row in table], whole)
+    columns = to_cents([sum((row[j] for row in table), D(0)) for j in range(3)], whole)
+    out = cents_table(table, rows, columns)
+    assert [sum(row, D(0)) for row in out] == rows and sum(rows) == whole
+    assert [sum((row[j] for row in out), D(0)) for j in range(3)] == columns
+    assert all(
+        abs(a - b) < D("0.05") for x, y in zip(out, table, strict=True) for a, b in zip(x, y, strict=True)
+    )

@@ -1,7 +1,6 @@
 """What a GPU second counts as, by hand: idle, stalled, working, unknown; and parts that add up."""
 
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,10 @@ from models.waste import (
     WORKING,
     Measured,
     Split,
-    cents_table,
     classify,
     edges,
     fits,
     shares,
-    to_cents,
 )
 
 LIMITS = Thresholds()
@@ -159,22 +156,3 @@ def test_every_known_second_has_exactly_one_state(data: st.DataObject) -> None:
     one = Measured(idle=sums[0], stalled=sums[1], working=sums[2])
     paid = data.draw(st.floats(0, 3000))
     assert shares(paid, one).times(paid).paid == pytest.approx(paid)
-
-
-cents = st.integers(-500_000, 500_000).map(lambda n: Decimal(n) / 1000)
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.lists(cents, min_size=3, max_size=3), min_size=1, max_size=5))
-def test_cents_of_a_table_add_up_both_ways(table: list[list[Decimal]]) -> None:
-    whole = sum((sum(row) for row in table), Decimal(0)).quantize(Decimal("0.01"))
-    rows = to_cents([sum(row, Decimal(0)) for row in table], whole)
-    columns = to_cents([sum((row[j] for row in table), Decimal(0)) for j in range(3)], whole)
-    out = cents_table(table, rows, columns)
-    assert [sum(row, Decimal(0)) for row in out] == rows and sum(rows) == whole
-    assert [sum((row[j] for row in out), Decimal(0)) for j in range(3)] == columns
-    assert all(
-        abs(a - b) < Decimal("0.05")
-        for x, y in zip(out, table, strict=True)
-        for a, b in zip(x, y, strict=True)
-    )
