@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from models.calibration import Calibration
-from models.operating import Operating, moved_operating
+from models.operating import Operating, moved_operating, operate
 from models.rollout_split import RolloutSplit
 from models.stats import z_value
 from models.train_placement import train_placement
@@ -174,6 +174,7 @@ def _engines(workload: Workload, calibration: Calibration, target: Target) -> _P
     there, unknown = moved_operating(workload, at, target.engines)
     if there is None:
         return _Part(lost, {}, unknown)
+    there = _best_batch(workload, split, at, there, target.engines)
     work, tail = (_decoding(workload, split, at, there, target.engines, full=full) for full in (True, False))
     work_s, tail_s = work.seconds / target.decode.factor, tail.seconds / target.decode.factor
     work_s = _with_fixed(workload, split, at, target, work_s)
@@ -193,6 +194,21 @@ def _engines(workload: Workload, calibration: Calibration, target: Target) -> _P
 class _Decoding:
     seconds: float
     spread: float
+
+
+def _best_batch(
+    workload: Workload, split: RolloutSplit, at: Operating, there: Operating, pool: Pool
+) -> Operating:
+    """Streams with the run's batch where a bigger one makes the longest response outlast what it saves."""
+    if workload.mode != "async" or there.batch <= at.batch or not split.waits:
+        return there
+    same = operate(workload, pool, there.replica_gpus, kept=there.kept, in_flight=at.batch)
+
+    def cycle_s(one: Operating) -> float:
+        work, tail = (_decoding(workload, split, at, one, pool, full=full).seconds for full in (True, False))
+        return max(work, (work + tail) / (workload.lag + 1))
+
+    return there if same is None or cycle_s(there) <= cycle_s(same) else same
 
 
 def _decoding(

@@ -342,6 +342,19 @@ def test_streams_keep_their_sequences_in_flight():
     assert 1 < held[0].batch < 1024 and held[1].batch == pytest.approx(held[0].batch)
 
 
+def test_streams_hold_no_bigger_batch_than_pays():
+    """Memory capped the batch and the longest response the step: more memory must not make it longer."""
+    run = workload(LLAMA_70B, mode="async", lag=0.0, rollouts=2048, replica_gpus=1, max_batch=None)
+    seen = measured(run, rollout_s=measured(replace(run, mode="one_step_off")).mean("rollout_s") * 1.5)
+    small, big = projected(run, target(TWIN), target(replace(TWIN, hbm_bytes=400e9)), seen=seen).moves
+
+    def engines_s(one):
+        work = one.seconds["rollout_work"] + one.seconds["prefill"]
+        return max(work, work + one.seconds["rollout_tail"])
+
+    assert engines_s(big) <= engines_s(small) * (1 + 1e-9)
+
+
 def test_a_lopsided_band_keeps_the_central_value():
     run = workload()
     bands = (Band(0.943, 0.850, 1.210), Band(1.0, 0.7, 1.02))
