@@ -16,8 +16,9 @@ from analysis.energy import compute as energy
 from analysis.sharing import LINE_WORDS
 from data.catalogue import load_catalogue
 from data.tables import types
+from models.cents import to_cents
 from models.energy import MAX_GPU_W, WRAP_GAP_S, WRAP_J
-from models.sharing import METHODS, rounded, share_out
+from models.sharing import METHODS, share_out
 from tests.analysis.conftest import pool, steps
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -91,7 +92,7 @@ def test_the_shared_storage_of_campaigns_md():
     whole, math, agents = (Decimal(n.replace(",", "")) for n in re.findall(r"\$([\d,.]+\d)", text))
     used = {"math": 2016.0, "agents": 2880.0}
     parts = share_out(whole, "gpu_hours", list(used), used=used).parts
-    assert rounded(list(parts.values()), whole) == [math, agents]
+    assert to_cents(list(parts.values()), whole) == [math, agents]
     assert all(f"({hours:,.0f})" in text for hours in used.values())
 
 
