@@ -344,14 +344,15 @@ def test_streams_keep_their_sequences_in_flight():
 
 def test_streams_hold_no_bigger_batch_than_pays():
     """Memory capped the batch and the longest response the step: more memory must not make it longer."""
-    run = workload(LLAMA_70B, mode="async", lag=0.0, rollouts=2048, replica_gpus=1, max_batch=None)
-    seen = measured(run, rollout_s=measured(replace(run, mode="one_step_off")).mean("rollout_s") * 1.5)
+    run = workload(LLAMA_70B, mode="async", lag=0.0, rollouts=16384, replica_gpus=1)
+    seen = measured(run, rollout_s=measured(replace(run, mode="one_step_off")).mean("rollout_s") / 2)
     small, big = projected(run, target(TWIN), target(replace(TWIN, hbm_bytes=400e9)), seen=seen).moves
 
     def engines_s(one):
         work = one.seconds["rollout_work"] + one.seconds["prefill"]
         return max(work, work + one.seconds["rollout_tail"])
 
+    assert small.operating.capped_by == "memory" and big.operating.batch_cap > 5 * small.operating.batch
     assert engines_s(big) <= engines_s(small) * (1 + 1e-9)
 
 
