@@ -10,6 +10,7 @@ from analysis.words import money
 from charts import theme
 from charts.blocks import has
 from charts.theme import Mode
+from data.catalogue_types import KIND_WORDS
 
 DRAWN = (
     "bf16_dense_tflops",
@@ -21,13 +22,6 @@ DRAWN = (
     "scaleup_domain_gpus",
     "all_in_kw_per_gpu",
 )
-KIND_WORDS = {
-    "reserved_3y": "3-year reservation",
-    "contract_1y": "1-year contract",
-    "on_demand": "on demand",
-    "spot": "spot",
-    "own_tco": "cost of owning",
-}
 SYMBOLS = {
     "vendor_spec": "circle",
     "measured": "square",

@@ -6,8 +6,9 @@ import plotly.graph_objects as go
 from analysis.result import Result
 from analysis.words import money
 from charts import theme
-from charts.platforms import KIND_WORDS, SYMBOLS, WORDS
+from charts.platforms import SYMBOLS, WORDS
 from charts.theme import Mode
+from data.catalogue_types import KIND_WORDS
 
 IN_FORCE = "in force"
 NO_TIER = "quotes without a tier"
@@ -43,11 +44,17 @@ def history(result: Result, mode: Mode = "light", kind: str = "") -> go.Figure:
         table="history",
         mode=mode,
         x="counts from",
-        y="USD an hour",
+        y=_unit(drawn),
         height=380,
     )
     fig.update_yaxes(rangemode="tozero", tickprefix="$")
     return fig
+
+
+def _unit(drawn: pd.DataFrame) -> str:
+    """Axis title: dollars per what the prices are for; where that differs, each dot says it."""
+    per = {str(unit).partition(" per ")[2] for unit in drawn["unit"]}
+    return f"USD per {per.pop()}" if len(per) == 1 else "USD (per what: see each dot)"
 
 
 def _badges(statuses: set[str], mode: Mode) -> list[go.Scatter]:
@@ -78,7 +85,7 @@ def _dots(part: pd.DataFrame, name: str, colour: str) -> go.Scatter:
             theme.escape(line)
             for line in (
                 f"{r.provider or r.platform} · {r.badge} · version {r.version:g}, {r.state}",
-                f"{money(r.usd)} from {r.as_of}"
+                f"{money(r.usd)} per {r.unit.partition(' per ')[2]} from {r.as_of}"
                 + ("" if r.currency == "USD" else f" ({r.price_value:g} {r.currency})"),
                 r.price_source[:80],
             )

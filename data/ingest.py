@@ -14,6 +14,7 @@ import duckdb
 
 from data.arrival.spool import ByteStream, spool
 from data.catalogue import load_catalogue
+from data.durable import flush
 from data.errors import UserError
 from data.load import write
 from data.mapping.saved import remember_mapping
@@ -105,7 +106,7 @@ def _flushing(source: Source) -> Iterator[Callable[[], object]]:
         yield bool
         return
     with ThreadPoolExecutor(1) as pool:
-        yield pool.submit(_fsync, source.original).result
+        yield pool.submit(flush, source.original).result
 
 
 def keep_original(store: Store, source: Source) -> bool:
@@ -117,20 +118,12 @@ def keep_original(store: Store, source: Source) -> bool:
     temporary = target.with_name(f"{target.name}.{uuid4().hex}.part")
     try:
         os.link(source.original, temporary)
-        _fsync(temporary)
+        flush(temporary)
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
-    _fsync(target.parent)
+    flush(target.parent)
     return True
-
-
-def _fsync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def check_choices(choices: Choices) -> Choices:

@@ -5,8 +5,7 @@ import streamlit as st
 
 from analysis.pricebook import kinds_of
 from charts import pricebook as charts
-from charts.platforms import KIND_WORDS
-from data.catalogue_types import STATUS_WORDS
+from data.catalogue_types import KIND_WORDS, STATUS_WORDS
 from data.queries.frame import platforms as platforms_held
 from pages.parts.answer import show_answer
 from pages.parts.assumptions import show_how

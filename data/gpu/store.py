@@ -1,12 +1,12 @@
 """GPU samples into Parquet parts and roll-ups; what overlaps stored samples is merged, not counted twice."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from uuid import uuid4
 
 import duckdb
 
+from data.durable import flush
 from data.gpu.parts import samples_sql
 from data.gpu.rolled import Part, Rolled
 from data.gpu.rollup import (
@@ -144,7 +144,7 @@ def _take(con: duckdb.DuckDBPyConnection, parts: Path, path: Path) -> Path:
     has, known = {str(row[0]): str(row[1]) for row in described}, types("gpu_samples")
     if has.items() <= known.items() and {"gpu_id", "ts", "dt_s"} <= has.keys():
         path.replace(target)
-        _fsync(target)
+        flush(target)
         return target
     listed = ", ".join(f"{name if name in has else 'NULL'}::{kind} AS {name}" for name, kind in known.items())
     return _copy(con, f"SELECT {listed} FROM read_parquet({_text(str(path))})", target)
@@ -199,17 +199,9 @@ def _list_part(con: duckdb.DuckDBPyConnection, path: Path, upload_id: str, part:
 def _copy(con: duckdb.DuckDBPyConnection, select: str, target: Path) -> Path:
     partial = target.with_suffix(".part")
     con.execute(f"COPY ({select}) TO {_text(str(partial))} (FORMAT parquet, COMPRESSION zstd)")
-    _fsync(partial)
+    flush(partial)
     return partial.replace(target)
 
 
 def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
-
-
-def _fsync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -223,7 +223,7 @@ def test_a_full_disk_rolls_back_and_the_next_upload_works(tmp_path, monkeypatch)
         with pytest.raises(OSError, match="No space left"):
             ingest_file(store, gpu_csv(0, 90), "gpu longer.csv")
     with monkeypatch.context() as patch:
-        patch.setattr(data.ingest, "_fsync", full)
+        patch.setattr(data.ingest, "flush", full)
         with pytest.raises(OSError, match="No space left"):
             ingest_file(store, steps_csv(rows(1, 20)), "a.csv")
     assert content(store) == before
