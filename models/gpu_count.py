@@ -64,7 +64,9 @@ def gpus_for_step_time(
     search = _Search(workload, measured, calibration, target, unit, draws, seed, {})
     whole = search.projected((UNLIMITED, UNLIMITED))
     floor_s = float(np.median(whole.step_s[:, 0]))
-    found, low, high = (search.fewest(which, wanted_s, most // unit) for which in (MEDIAN, LOW, HIGH))
+    limit = most // unit
+    found = search.fewest(MEDIAN, wanted_s, limit)
+    low, high = (search.fewest(which, wanted_s, limit, found) for which in (LOW, HIGH))
     engines, trainer = (None, None) if found is None else search.pools(found)
     return GpuCount(
         wanted_s=wanted_s,
@@ -119,15 +121,15 @@ class _Search:
             self.known[units] = (low, middle, high)
         return self.known[units]
 
-    def fewest(self, which: int, wanted_s: float, limit: int) -> int | None:
+    def fewest(self, which: int, wanted_s: float, limit: int, start: int | None = None) -> int | None:
         """Fewest units whose p10, p50 or p90 is short enough; the own count, which has no band, is asked."""
         least = 1 if self.one_pool else 2
 
         def enough(units: int) -> bool:
             return self.step(units)[which] <= wanted_s
 
-        own_units = self.workload.gpus(self.workload.engines, self.workload.trainer) // self.unit
-        found = _bisected(enough, least, limit, own_units, 0.0 if which == MEDIAN else END_FRAC)
+        units = start or self.workload.gpus(self.workload.engines, self.workload.trainer) // self.unit
+        found = _bisected(enough, least, limit, units, 0.0 if which == MEDIAN else END_FRAC)
         own = self._own
         if own is not None and least <= own <= limit and (found is None or own < found) and enough(own):
             return own
@@ -146,7 +148,7 @@ def _bisected(enough: Callable[[int], bool], least: int, limit: int, start: int,
 
     Doubled or halved from `start`, then bisected, to a share `close` of it.
     """
-    if limit < least:
+    if limit < least or not enough(limit):
         return None
     high = min(max(start, least), limit)
     if enough(high):
@@ -157,8 +159,6 @@ def _bisected(enough: Callable[[int], bool], least: int, limit: int, start: int,
     else:
         low = high
         while not enough(high):
-            if high == limit:
-                return None
             low, high = high, min(2 * high, limit)
     while high - low > max(1, int(high * close)):
         middle = (low + high) // 2
