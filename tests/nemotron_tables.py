@@ -66,9 +66,8 @@ def step_table() -> Rows:
     """Seconds of a step on GB200."""
     both = [draws_of(stage) for stage in STAGES]
     parts: list[tuple[str, list[object]]] = [
-        ("all tokens at the full batch", [d["rollout_work"] for d in both]),
-        ("longest response beyond that", [d["rollout_tail"] for d in both]),
-        ("prompts", [d["prefill"] for d in both]),
+        ("a token of one sequence, ms", [1e3 * d["token_s"] for d in both]),
+        ("sequences in flight, a replica", [d["in_flight"] for d in both]),
         ("engines, a step", [composed(d).engines_s for d in both]),
         ("training", [d["train"] for d in both]),
         ("log-probs", [d["logprob"] for d in both]),
@@ -98,17 +97,15 @@ def cost_table() -> Rows:
 def rubin_table() -> Rows:
     """Seconds of a step of phase 1 on both platforms."""
     own, there = draws_of(ONE), carried(ONE, RUBIN)
+    engines = tuple(np.asarray(composed(d).engines_s) for d in (own, there))
+    rows: Rows = [("engines, a step", *(span(e) for e in engines), span(engines[0] / engines[1]))]
     names = {
-        "rollout_work": "all tokens at the full batch",
-        "rollout_tail": "longest response beyond that",
         "train": "training",
         "logprob": "log-probs",
         "weight_sync": "weight sync",
         "other": "everything else",
     }
-    rows: Rows = [
-        (label, span(own[n]), span(there[n]), span(own[n] / there[n])) for n, label in names.items()
-    ]
+    rows += [(label, span(own[n]), span(there[n]), span(own[n] / there[n])) for n, label in names.items()]
     totals = step_s(own), step_s(there)
     rows.append(("step, minutes", *(span(t / 60) for t in totals), span(totals[0] / totals[1])))
     late = step_s(draws_of(TWO)), step_s(carried(TWO, RUBIN))
@@ -135,7 +132,7 @@ def band_table() -> Rows:
 def whole_ratio() -> Floats:
     """Draws of the speed-up of phase 1 by the rule for whole steps."""
     plain = float(composed(seconds_of(workload_of(ONE, middle()), middle(), 1.0)).total_s)
-    found: Floats = plain / projected(ONE, RUBIN)[1].whole_step_s[:, 0]
+    found: Floats = plain / projected(ONE, RUBIN)[1].whole_step_s[:, 1]
     return found
 
 
@@ -234,14 +231,14 @@ def lines_of(title: str) -> str:
 
 
 def filled(text: str) -> str:
-    """The page with every table worked out anew: head lines stay, rows up to the next empty line are new."""
+    """The page with every table worked out anew: head lines stay, the rows below them are new."""
     for title in TABLES:
-        before, mark, rest = text.partition(f"<!-- table: {title} -->\n\n")
-        if not mark:
-            raise ValueError(f"the page has no place for {title}")
-        old, _, after = rest.partition("\n\n")
-        head = "".join(line + "\n" for line in old.splitlines()[:2])
-        text = before + mark + head + lines_of(title) + "\n" + after
+        before, mark, rest = text.partition(f"\n## {title}\n")
+        words, rule, old = rest.partition("|---|\n")
+        if not mark or not rule or "\n## " in words:
+            raise ValueError(f"the page has no table under {title}")
+        after = old[old.index("\n\n") :]
+        text = before + mark + words + rule + lines_of(title).rstrip("\n") + after
     return text
 
 

@@ -21,7 +21,7 @@ from models.decode import DecodeFactors, decode_step
 from models.lengths import Lengths
 from models.logprob import SHARE_OF_TRAINING
 from models.machine import Rates
-from models.operating import Operating, engine_load, source_operating
+from models.operating import engine_load, source_operating
 from models.projection import Band, Projection, Target, project
 from models.rollout_split import prompts_s
 from models.shapes import Num
@@ -39,10 +39,12 @@ REPLICA_GPUS, MAX_BATCH, LAG = 8, 256.0, 1.0
 """Printed in the recipe of Ultra: engines of TP8 with 256 sequences; trajectories at most one step old."""
 DRAFTING = 1.46
 """Published speed-up of Ultra's rollouts by five drafted tokens (claim rl-mtp-1.46)."""
-DRAWS, REPEATS, SEED = 400, 10, 20260603
+DRAWS, REPEATS, SEED = 200, 20, 20260603
 """Draws of the priors, each met by so many draws of the move to another platform."""
 ETA_PREFILL = 0.1
 PARTS = ("rollout_work", "rollout_tail", "prefill", "logprob", "train", "weight_sync", "other")
+SEEN = ("in_flight", "token_s")
+"""Sequences in flight a replica and seconds a token, beside the phases."""
 
 
 @dataclass(frozen=True)
@@ -121,12 +123,39 @@ def workload_of(stage: Recipe, at: Mapping[str, float]) -> Workload:
     )
 
 
-def placed(workload: Workload) -> Operating:
-    """Engines at their printed size, else at the size with the best rate."""
-    found, unknown = source_operating(workload, DecodeFactors())
-    if found is None:
+@dataclass(frozen=True)
+class Engines:
+    """Engines of a stage: sequences in flight a replica, seconds a token, steps of the longest response."""
+
+    in_flight: float
+    token_s: float
+    longest_steps: float
+    cycle_s: float
+
+
+def engines_of(workload: Workload, at: Mapping[str, float], drafting: float) -> Engines:
+    """Shortest cycle of engines that stream: throughput at the largest batch, and half the longest response.
+
+    Sequences in flight follow from Little's law, B = rate x mean length x seconds a token; a response may
+    last lag + 1 cycles. Solved by iteration, because seconds a token rise with B.
+    """
+    most, unknown = source_operating(workload, DecodeFactors())
+    if most is None:
         raise ValueError(f"engines cannot be placed: {unknown}")
-    return found
+    factors = DecodeFactors(eta_bandwidth=at["share of bandwidth"], layer_s=at["constant of a layer"])
+    rates = Rates.of(workload.engines.machine, "bf16")
+
+    def token_s(batch: float) -> float:
+        load = engine_load(workload, workload.engines, most, batch)
+        return float(decode_step(workload.llm, load, rates, factors).total_s) / drafting
+
+    tokens = workload.response_tokens / most.replicas
+    fastest = tokens / most.batch * token_s(most.batch)
+    batch, cycle = most.batch, fastest
+    for _ in range(8):
+        cycle = max(fastest, most.total_steps * token_s(batch) / (LAG + 1))
+        batch = tokens * token_s(batch) / cycle
+    return Engines(batch, token_s(batch), most.total_steps, cycle)
 
 
 def composed(seconds: Mapping[str, Num]) -> StepTime:
@@ -145,19 +174,19 @@ def composed(seconds: Mapping[str, Num]) -> StepTime:
 
 def seconds_of(workload: Workload, at: Mapping[str, float], drafting: float) -> dict[str, float]:
     """Seconds of every phase on the stage's own platform at one draw of the priors."""
-    engines, llm = placed(workload), workload.llm
-    factors = DecodeFactors(eta_bandwidth=at["share of bandwidth"], layer_s=at["constant of a layer"])
-    rates = Rates.of(workload.engines.machine, "bf16")
-    token = decode_step(llm, engine_load(workload, workload.engines, engines), rates, factors)
+    engines, llm = engines_of(workload, at, drafting), workload.llm
+    rates = Rates.of(workload.trainer.machine, "bf16")
     load = TrainLoad(workload.trained_tokens, workload.mean_seq_len, workload.trainer.gpus, recompute="full")
     train = float(training(llm, load, rates, at["training, share of peak"]).total_s)
     found = {
-        "rollout_work": engines.work_steps * float(token.total_s) / drafting,
-        "rollout_tail": engines.tail_steps * float(token.total_s) / drafting,
+        "rollout_work": engines.cycle_s,
+        "rollout_tail": max(engines.longest_steps * engines.token_s - engines.cycle_s, 0.0),
         "prefill": prompts_s(workload, ETA_PREFILL),
         "logprob": train * at["log-probs over training"],
         "train": train,
         "weight_sync": at["weight sync"],
+        "in_flight": engines.in_flight,
+        "token_s": engines.token_s,
     }
     share = at["everything else"]
     return found | {"other": float(composed(found).total_s) * share / (1 - share)}
@@ -167,7 +196,7 @@ def seconds_of(workload: Workload, at: Mapping[str, float], drafting: float) -> 
 def draws_of(stage: Recipe, drafting: float = DRAFTING) -> dict[str, Floats]:
     """Seconds of every phase of a step on the stage's own platform, an array of draws each."""
     rows = [seconds_of(workload_of(stage, at), at, drafting) for at in drawn()]
-    return {name: np.tile([row[name] for row in rows], REPEATS) for name in PARTS}
+    return {name: np.tile([row[name] for row in rows], REPEATS) for name in (*PARTS, *SEEN)}
 
 
 def factor(phase: str, platform: str) -> PairFactor:
@@ -183,7 +212,7 @@ def band(phase: str, platform: str) -> Band:
 
 @cache
 def projected(stage: Recipe, platform: str) -> tuple[Calibration, Projection]:
-    """The stage at the median of all priors, carried to a platform at equal GPUs and equal precision.
+    """The stage at the median of all priors on its own platform (first) and another, GPUs and format equal.
 
     Drafting is left out of both sides: it divides the rollouts of either platform alike.
     """
@@ -199,8 +228,15 @@ def projected(stage: Recipe, platform: str) -> tuple[Calibration, Projection]:
         other_s=np.array([plain["other"]]),
         step_s=np.array([float(step.total_s)]),
     )
-    found, machine = calibrate(workload, measured), machine_of(BOOK, platform)
-    target = Target(
+    found = calibrate(workload, measured)
+    targets = [target_on(workload, name) for name in (stage.platform_id, platform)]
+    return found, project(workload, measured, found, targets, draws=DRAWS * REPEATS, seed=SEED)
+
+
+def target_on(workload: Workload, platform: str) -> Target:
+    """As many GPUs of a platform, BF16 in both pools."""
+    machine = machine_of(BOOK, platform)
+    return Target(
         engines=Pool(machine, workload.engines.gpus, "bf16"),
         trainer=Pool(machine, workload.trainer.gpus, "bf16"),
         decode=band("decode", platform),
@@ -209,12 +245,17 @@ def projected(stage: Recipe, platform: str) -> tuple[Calibration, Projection]:
         step=band("rl_step", platform),
         basis=factor("training", platform).basis,
     )
-    return found, project(workload, measured, found, [target], draws=DRAWS * REPEATS, seed=SEED)
 
 
 @cache
 def carried(stage: Recipe, platform: str) -> dict[str, Floats]:
-    """Draws of every phase on another platform: those of the stage x draws of the projected ratio."""
-    own = seconds_of(workload_of(stage, middle()), middle(), 1.0)
+    """Draws of every phase on another platform: those of the stage x draws of the projected ratio.
+
+    A longest response that no step waits for follows the other tokens.
+    """
     found = projected(stage, platform)[1].phases
-    return {name: draws_of(stage)[name] * found[name][:, 0] / own[name] for name in PARTS}
+    ratios = {name: found[name][:, 1] / np.where(found[name][:, 0] > 0, found[name][:, 0], np.nan)
+              for name in PARTS}  # fmt: skip
+    if np.isnan(ratios["rollout_tail"]).all():
+        ratios["rollout_tail"] = ratios["rollout_work"]
+    return {name: draws_of(stage)[name] * ratios[name] for name in PARTS}
