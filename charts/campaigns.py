@@ -16,6 +16,8 @@ MOST = 8
 NOBODY = "No campaign"
 NO_WEEK = "no date"
 MOST_CAUSES = 12
+WIDE_WEEKS = 6
+"""Fewer weeks than these leave their room empty, lest one bar fill the figure."""
 
 
 @marked
@@ -41,7 +43,7 @@ def spend_by_week(result: Result, mode: Mode = "light", by: str = "campaign") ->
         x="ISO week (UTC)",
         y="Spend (USD)",
     )
-    fig.update_layout(barmode="relative", bargap=0.3)
+    fig.update_layout(barmode="relative", bargap=max(0.3, 1 - len(weeks) / WIDE_WEEKS))
     fig.update_xaxes(
         type="category", categoryorder="array", categoryarray=weeks, tickvals=weeks, tickangle=0,
         ticktext=["<br>".join(reversed(week.split("-"))) for week in weeks],

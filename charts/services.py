@@ -12,6 +12,7 @@ from charts.blocks import colours_of, error_bars, has
 from charts.theme import Mode
 
 MOST_ROWS = 24
+TWO_DECADES = 100
 
 
 def side_by_side(result: Result, mode: Mode = "light") -> go.Figure:
@@ -36,7 +37,11 @@ def side_by_side(result: Result, mode: Mode = "light") -> go.Figure:
         height=110 + 34 * len(data),
     )
     fig.update_layout(showlegend=False)
-    fig.update_xaxes(type="log", tickprefix="$", minor={"showgrid": False}, dtick=1)
+    apart = float(data["usd"].max() / data["usd"].min())
+    fig.update_xaxes(
+        type="log", tickprefix="$", tickformat="~s", minor={"showgrid": False},
+        dtick=1 if apart > TWO_DECADES else "D2",
+    )  # fmt: skip
     fig.update_yaxes(categoryorder="array", categoryarray=names, autorange="reversed")
     return fig
 

@@ -213,11 +213,11 @@ def _top_px(lines: int) -> int:
 
 def _wrapped(text: str, width: int) -> list[str]:
     """Wrap; where the last line would be a lone word or two, make all lines about equally long."""
-    lines = textwrap.wrap(text, width)
+    lines = textwrap.wrap(text, width, break_on_hyphens=False)
     if len(lines) < 2 or len(lines[-1]) > width // 3:
         return lines
     for narrow in range(-(-len(text) // len(lines)), width):
-        found = textwrap.wrap(text, narrow)
+        found = textwrap.wrap(text, narrow, break_on_hyphens=False)
         if len(found) == len(lines):
             return found
     return lines
@@ -262,6 +262,11 @@ def _frame(colours: Palette) -> dict[str, Any]:
             "align": "left",
         },
         "dragmode": False,
+        "modebar": {
+            "bgcolor": "rgba(0,0,0,0)",
+            "color": colours.quiet,
+            "activecolor": colours.accent,
+        },
     }
 
 
