@@ -140,14 +140,7 @@ def import_prices(
     shared = {"as_of": as_of.isoformat(), "source": source.strip(), "note": note.strip(), "who": who.strip()}
     with store.exclusive():
         book = _book(store)
-        for one in store.workspace.decisions(live_only=True, kinds=("price",)):
-            told = one.payload
-            if told["action"] == IMPORT and (told["sha256"], told["as_of"]) == (sha256, shared["as_of"]):
-                raise UserError(
-                    f"This file was imported on {one.at:%Y-%m-%d} with this date",
-                    file,
-                    "Nothing is left to do.",
-                )
+        _refuse_again(store, file, sha256, shared["as_of"])
         for row in rows:
             _check(book, {**shared, **row})
         payload = {
@@ -158,6 +151,14 @@ def import_prices(
             "prices": [dict(r) for r in rows],
         }
         return store.workspace.decide("price", payload)
+
+
+def _refuse_again(store: "Store", file: str, sha256: str, as_of: str) -> None:
+    for one in store.workspace.decisions(live_only=True, kinds=("price",)):
+        told = one.payload
+        if told["action"] == IMPORT and (told["sha256"], told["as_of"]) == (sha256, as_of):
+            what = f"This file was imported on {one.at:%Y-%m-%d} with this date"
+            raise UserError(what, file, "Nothing is left to do.")
 
 
 def _book(store: "Store") -> "Catalogue":

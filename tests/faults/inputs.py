@@ -84,7 +84,6 @@ def _text(format_: str, name: str, text: str, shape: str, **more: object) -> Sam
 
 def _gpu_tables() -> list[Sample]:
     stamps = [f"2026-01-01T00:0{n}:00Z" for n in range(8)]
-    util = [f"{10 * n + 5}" for n in range(8)]
     smi = smi_log(*(smi_row(s, i, f"{7 * s + i} %", f"{1000 * s + i} MiB", f"{70 + s}.0{i} W")
                     for s in range(8) for i in (0, 1)))  # fmt: skip
     ticks = "".join(amd.tick(T0 + n, 10 * n + 1, 10 * n + 2) for n in range(6)).replace("\r", "")
@@ -115,13 +114,18 @@ def _gpu_tables() -> list[Sample]:
         _text("dcgmi_dmon", "dcgmi.txt", entity, "lines", heading=2),
         _text("gpu_sampler_csv", "sampler.csv", own, "table", heading=1, choices=Choices(host="n1")),
         _text("rocm_smi_csv", "rocm.csv", cards, "table", heading=1, choices=Choices(host="n1")),
+    ]
+
+
+def _gpu_exports() -> list[Sample]:
+    return [
         _text("wandb_system_events", "events.jsonl", "".join(
             events.event(15 * n, system__gpu__0__gpu=5.0 * n, system__gpu__1__gpu=n) for n in range(8)),
             "lines"),
         _text("wide_metric_by_node", "DCGM_FI_PROF_SM_ACTIVE.csv", "Time,10.0.0.1-0,10.0.0.1-1\n" + "".join(
             f"2026-01-01 08:0{n}:00+08:00,0.{n}1,0.{n}2\n" for n in range(8)), "table", heading=1),
         _text("wide_gpu_util_by_machine", "philly.csv", "time,machineId,gpu0_util,gpu1_util\n" + "".join(
-            f"2017-10-03 01:0{n}:00 PDT,m1,{10 * n},{util[n]}\n" for n in range(8)), "table", heading=1),
+            f"2017-10-03 01:0{n}:00 PDT,m1,{10 * n},{10 * n + 5}\n" for n in range(8)), "table", heading=1),
         _text("long_metric_by_container", "pod_gpu_duty_cycle.csv",
               "value,timestamp_anon,container_ip\n" + "".join(
             f"{10 * n}.5,{T0 + 60 * n}.0,a{g}\n" for n in range(8) for g in (0, 1)), "table", heading=1,
@@ -282,6 +286,16 @@ def _bills() -> list[Sample]:
     card = "pool,gpu_model,gpus,start,end,usd_per_gpu_hour\n" + "".join(
         f"p{n},H100,{n + 1},{day}T00:00:00Z,{day}T12:00:00Z,2.{n}\n" for n, day in enumerate(days)
     )
+    return [
+        _text("focus_csv", "bill.csv", focus.HEADER + "\n" + focus_rows, "table", heading=1),
+        _text("azure_cost_export", "azure.csv", azure.NEW + "\n" + azure_rows, "table", heading=1),
+        _text("opencost_csv", "cost.csv", opencost, "table", heading=1),
+        _text("rate_card_csv", "card.csv", card, "table", heading=1),
+        _text("run_cost_table", "runs.csv", costs, "table", heading=1),
+    ]
+
+
+def _clusters() -> list[Sample]:
     jobs = (
         sacct.HEADER
         + "\n"
@@ -298,11 +312,6 @@ def _bills() -> list[Sample]:
         f"p{n},{n + 1},1000,Running,{n},{7200 + n},{n}\n" for n in range(8)
     )
     return [
-        _text("focus_csv", "bill.csv", focus.HEADER + "\n" + focus_rows, "table", heading=1),
-        _text("azure_cost_export", "azure.csv", azure.NEW + "\n" + azure_rows, "table", heading=1),
-        _text("opencost_csv", "cost.csv", opencost, "table", heading=1),
-        _text("rate_card_csv", "card.csv", card, "table", heading=1),
-        _text("run_cost_table", "runs.csv", costs, "table", heading=1),
         _text("sacct_parsable2", "jobs.txt", jobs, "table", heading=1, separator="|",
               choices=Choices(timezone="UTC")),
         _text("sandbox_events", "calls.csv", calls, "table", heading=1),
@@ -383,6 +392,6 @@ def _folders() -> list[Sample]:
 def samples() -> list[Sample]:
     """All of them, in a fixed order."""
     return [
-        *_gpu_tables(), *_monitoring(), *_training_logs(), *_histories(), *_evaluations(), *_bills(),
-        *_templates(), _mapped(), *_folders(),
+        *_gpu_tables(), *_gpu_exports(), *_monitoring(), *_training_logs(), *_histories(), *_evaluations(),
+        *_bills(), *_clusters(), *_templates(), _mapped(), *_folders(),
     ]  # fmt: skip
