@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests import money_month as month
-from tests.browser.steps import LOAD_MS, click, settled
+from tests.browser.steps import LOAD_MS, TRY_MS, choose, click, settled, until
 
 pytestmark = pytest.mark.browser
 CHARTS = ("explained", "waterfall", "ladder", "weeks", "lost")
@@ -62,20 +62,67 @@ def test_ladder_and_waterfall_show_the_same_cents(page):
     assert usd(truth["working"] - truth["failed"]) in fall
 
 
+def test_the_buttons_of_a_chart_lie_below_it_and_can_be_clicked(page):
+    chart = page.locator(".st-key-money-waterfall .js-plotly-plot")
+    camera = page.locator(".st-key-money-waterfall .modebar-btn").first
+    chart.hover(position={"x": 60, "y": 60})
+    assert camera.bounding_box()["y"] >= chart.bounding_box()["y"] + chart.bounding_box()["height"]
+    with page.expect_download(timeout=LOAD_MS) as waiting:
+        camera.click(timeout=LOAD_MS)
+    assert waiting.value.suggested_filename == "money-waterfall.png"
+
+
 def test_every_chart_is_drawn_and_nothing_failed(page):
     for key in CHARTS:
         assert texts(page, key), key
     assert page.locator("[data-testid=stException]").count() == 0
 
 
+def bar(page, key, place):
+    """A drawn bar, counted from the top."""
+    return page.locator(f".st-key-money-{key} .points .point path").nth(place)
+
+
+def hit(mark, shown):
+    """Click a bar until what it opens shows; a second click on a bar would take the first one back."""
+    until(lambda: mark.click(force=True, timeout=TRY_MS), shown)
+
+
 def test_a_bar_opens_the_runs_behind_it(page):
-    click(page.get_by_role("radio", name="Stalled"), page.get_by_text("Stalled: who is behind it"))
+    stalled, working = month.TRUTH["stalled"], month.TRUTH["working"]
+    hit(bar(page, "waterfall", 4), page.get_by_text(f"Stalled: {usd(stalled)}, who is behind it"))
+    settled(page)
     assert "mo_bar=Stalled" in page.url
+    hit(bar(page, "ladder", 3), page.get_by_text(f"Effective: {usd(working)}, who is behind it"))
+    settled(page)
+    assert "mo_bar=Effective" in page.url
+
+
+def test_a_bar_of_the_bill_opens_its_lines_and_so_does_its_address(page, browser):
+    held = (month.GPU_H["math-v3"] + month.GPU_H["swe-agent"]) * month.RATE
+    words = f"By machine: {usd(held)} in 26 lines"
+    hit(bar(page, "explained", 1), page.get_by_text(words))
+    settled(page)
+    assert "mo_lines=By+machine" in page.url and "mo_month=2026-03" in page.url
+    other = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    other.goto(page.url)
+    other.get_by_text(words).wait_for(timeout=LOAD_MS)
+    other.get_by_text(f"Effective: {usd(month.TRUTH['working'])}, who is behind it").wait_for(timeout=LOAD_MS)
+    settled(other)
+    assert other.url == page.url
+    other.context.close()
+
+
+def test_a_card_opens_what_makes_it_up(page):
+    click(page.get_by_role("button", name="Lines not explained"), page.get_by_text("in 3 lines").last)
+    click(page.get_by_role("button", name="Runs behind it"), page.get_by_text("Productive: $3,351.00, who"))
+    settled(page)
+    assert "mo_lines=Not+explained" in page.url and "mo_bar=Productive" in page.url
 
 
 def test_lines_that_nothing_explains_stand_apart_from_idle_ones(page):
-    click(page.get_by_role("radio", name="Invoice"), page.get_by_text("in 3 lines").last)
-    click(page.get_by_role("radio", name="Paid and idle"), page.get_by_text("Paid and idle: $5,880.00"))
+    choose(page, "Lines of the bill", "Paid and idle")
+    page.get_by_text("Paid and idle: $5,880.00").wait_for(timeout=LOAD_MS)
     click(page.get_by_role("radio", name="Energy"), page.get_by_text("Energy by run", exact=True))
     assert texts(page, "energy")
 

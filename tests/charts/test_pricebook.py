@@ -55,6 +55,15 @@ def test_every_dated_version_of_one_kind_is_a_dot(mode: str) -> None:
     assert "<b>us" not in "".join(w for t in dots for w in t.customdata)
 
 
+def test_the_axis_says_what_a_price_is_for() -> None:
+    bought = charts.history(book(), kind="purchase_gpu")
+    assert bought.layout.yaxis.title.text == "USD per unit"
+    rented = charts.history(book(told(1, 1.9, "2026-05-01")), kind="reserved_3y")
+    assert rented.layout.yaxis.title.text == "USD per GPU-hour"
+    said = "".join(word for dots in rented.data if dots.customdata is not None for word in dots.customdata)
+    assert "$1.90 per GPU-hour from 2026-05-01" in said
+
+
 def test_a_price_without_a_rate_is_counted_and_not_drawn() -> None:
     fig = charts.history(book(told(1, 1.5, "2026-05-01", "EUR")), kind="reserved_3y")
     assert "only in the table: 1 without date or rate" in words(fig)
