@@ -15,6 +15,7 @@ FIRST = "README"
 ALL = "all"
 _LINK = re.compile(r"\[([^\]]*)\]\((?!https?:|#)(?:\.\./)?(?:docs/)?([\w./-]+)\.md(#[\w-]*)?\)")
 _PICTURE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
+_COMMENT = re.compile(r"^<!--.*?-->\n", re.MULTILINE | re.DOTALL)
 
 
 def topics() -> dict[str, str]:
@@ -24,14 +25,14 @@ def topics() -> dict[str, str]:
 
 
 def shown(text: str, titles: dict[str, str]) -> str:
-    """Return a page without its heading and pictures, its links leading to this app's own pages."""
+    """Return a page without heading, pictures and comments, its links leading to this app's own pages."""
 
     def to_topic(found: re.Match[str]) -> str:
         label, stem = found[1], found[2].rsplit("/", 1)[-1]
         title = titles.get(stem, stem)
         return f"[{title if label.endswith('.md') else label}]({docs_address(title)})"
 
-    return _LINK.sub(to_topic, _PICTURE.sub("", text.partition("\n")[2]))
+    return _LINK.sub(to_topic, _PICTURE.sub("", _COMMENT.sub("", text.partition("\n")[2])))
 
 
 def section(text: str, check: str) -> str:

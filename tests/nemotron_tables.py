@@ -157,7 +157,7 @@ def even_table() -> Rows:
         else:
             quote = f"{there.usd_per_gpu_h:.2f}"
             found = verdict(draws, there.usd_per_gpu_h)
-            said = f"{found.words} ({100 * found.pays_frac:.0f} % of draws)"
+            said = f"{found.words}: cheaper in {100 * found.pays_frac:.0f} % of the draws"
         rows.append((f"{kind}.{tier}", f"{usd:.2f}", span(draws), span(whole), quote, said))
     return rows
 

@@ -28,6 +28,7 @@ def test_every_page_of_the_docs_opens_and_its_links_lead_to_topics(app: Callable
         assert at.selectbox(key="topic").value == stem
         text = at.markdown[-1].value
         assert not re.search(r"\]\((?!https?:)[^)]*\.md", text), stem
+        assert not re.search(r"^<!--", text, re.MULTILINE), stem
         assert {unquote(t) for t in re.findall(r"/docs\?topic=([^)]*)\)", text)} <= set(titles.values())
 
 
