@@ -51,14 +51,14 @@ def ladder(result: Result, mode: Mode = "light") -> go.Figure:
         for r in data.itertuples()
     ]
     fig = go.Figure(bar(data["usd"], data.index, hover, {"color": shades[: len(data)]}, "known"))
-    open_usd = (data["usd_high"] - data["usd"]).clip(lower=0)
-    if (open_usd > 0).any():
-        hatched = bar(
-            open_usd, data.index, hover, theme.status_marker(colours.quiet, "projected", mode), "unknown"
-        )
-        fig.add_trace(hatched.update(base=data["usd"]))
+    loose = data[data["usd_high"] > data["usd"]]
+    if len(loose):
+        marker = theme.status_marker(colours.quiet, "projected", mode)
+        told = [hover[place] for place in loose.index]
+        hatched = bar(loose["usd_high"] - loose["usd"], loose.index, told, marker, "unknown")
+        fig.add_trace(hatched.update(base=loose["usd"]))
     told = ", ".join(f"{RUNGS.get(r.rung, r.rung)} {dollars(r.usd)}" for r in data.itertuples())
-    note = "hatched: not known whether it belongs there" if (open_usd > 0).any() else ""
+    note = "hatched: not known whether it belongs there" if len(loose) else ""
     return dressed(fig, names, title=title, note=note, alt=f"Ladder: {told}.", table="ladder", mode=mode)
 
 

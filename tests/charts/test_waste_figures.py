@@ -45,7 +45,7 @@ def test_the_ladder_says_dollars_to_the_cent_and_hatches_what_is_open() -> None:
     fig = waste.ladder(made())
     known, unknown = fig.data
     assert list(known.x) == [1000.0, 900.0, 600.0]
-    assert list(unknown.x) == [0.0, 0.0, 200.25] and list(unknown.base) == [1000.0, 900.0, 600.0]
+    assert (list(unknown.x), list(unknown.base), list(unknown.y)) == ([200.25], [600.0], [2])
     assert unknown.marker.pattern.shape == "/"
     assert labels(fig)[2] == "<b>Active</b> $600.00 · 60 % · 300 GPU-h"
     assert "hatched" in fig.layout.meta["subtitle"]
@@ -61,7 +61,9 @@ def test_each_bar_of_the_waterfall_ends_where_the_next_begins(other: float) -> N
     assert ends[0][1] == pytest.approx(ends[1][1]) and ends[-1][0] == 0.0
     hatched = [bar.name for bar in fig.data if bar.marker.pattern.shape]
     assert hatched == ["Unknown"]
-    assert labels(fig)[1].startswith(f"<b>Other charges and credits</b> {'−' if other > 0 else '+'}${abs(other):,.2f}")
+    assert labels(fig)[1].startswith(
+        f"<b>Other charges and credits</b> {'−' if other > 0 else '+'}${abs(other):,.2f}"
+    )
     assert "storage $40.10" in fig.data[1].customdata[0]
 
 
