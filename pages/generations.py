@@ -7,6 +7,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from analysis.claims import claim_menu
+from analysis.prices import split_price
 from analysis.result import Result
 from charts.synthetic import is_synthetic
 from data.errors import UserError
@@ -33,13 +34,19 @@ def answered(asked: dict[str, Any], trainer: str, menu: pd.DataFrame, below: Del
 
     Raises UserError where the question refuses.
     """
+    place = st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="pr_equal")
+    with place:
+        asked = {**asked, "hold": levers.hold(), **levers.precision()}
     own = next((p for r, p in held.items() if p and asked.get("run") in ("", r)), [])
     shown = asked.get("targets") or levers.newer(own, catalogue.platforms())
     asked = {**asked, "targets": levers.with_trainer(shown, trainer)}
     plain = compute("projection", asked)
     if not parts.can_be_shown(plain):
         return plain
-    quotes = levers.quotes(plain.tables["platforms"], plain.tables["breakeven"], names)
+    pools = levers.pools_of(plain.tables["platforms"])
+    choices = {p: catalogue.price(p, *split_price(state.common.price)) for p in pools}
+    with place:
+        quotes = levers.quotes(pools, names, {p: c and c.usd_per_gpu_h for p, c in choices.items()})
     with below:
         on = claims.switches(menu)
     return compute("projection", {**asked, "quotes": quotes, "claims": on})
@@ -69,7 +76,7 @@ picked, trainer = levers.levers(list(held), names) if held else ({}, "")
 controls, body, below = st.container(), st.container(), st.container()
 try:
     with controls:
-        result = answered(picked, trainer, menu, below)
+        result = answered(picked, trainer, menu, below) if held else compute("projection")
 except UserError as error:
     show_error(error)
 shown = result if result is not None and parts.can_be_shown(result) else None

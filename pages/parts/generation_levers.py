@@ -6,7 +6,6 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from analysis.frames import records
 from analysis.generations import ORDER
 from analysis.words import money
 from data.catalogue_types import Platform
@@ -59,15 +58,42 @@ def levers(runs: Sequence[str], platforms: Mapping[str, str]) -> tuple[dict[str,
             "pr_train", "Training pool on", ["", *platforms], "", lambda p: platforms.get(p, SAME),
             HELP["train"], width=400,
         )  # fmt: skip
-    asked = {"run": run, "targets": targets}
-    with st.container(horizontal=True, gap="medium", key="pr_equal"):
-        asked["hold"] = segments("pr_hold", "Hold equal", list(HOLD), "gpus", HOLD.__getitem__, HELP["hold"])
+    return {"run": run, "targets": targets}, trainer
+
+
+def hold() -> str:
+    """Draw what stays equal; returns it."""
+    return segments("pr_hold", "Hold equal", list(HOLD), "gpus", HOLD.__getitem__, HELP["hold"])
+
+
+def precision() -> dict[str, str]:
+    """Draw the precision of run and targets behind a button that says which; returns parameters."""
+    asked = {}
+    with st.popover(f"Precision: {_precision_words()}", icon=":material/tune:", key="pr_precision"):
+        st.caption(HELP["precision"])
         for name, (param, label) in PRECISION_OF.items():
-            names, first = (PRECISIONS, "bf16") if name.startswith("source_") else (ON_TARGET, "same")
-            asked[name] = dropdown(
-                param, label, list(names), first, names.__getitem__, HELP["precision"], width=190
-            )
-    return asked, trainer
+            names, first = _precisions(name)
+            asked[name] = dropdown(param, label, list(names), first, names.__getitem__)
+    return asked
+
+
+def _precisions(name: str) -> tuple[Mapping[str, str], str]:
+    return (PRECISIONS, "bf16") if name.startswith("source_") else (ON_TARGET, "same")
+
+
+def _precision_words() -> str:
+    """What the button says: the precision of rollouts and training, and the other one on targets."""
+    held = {}
+    for name, (param, _) in PRECISION_OF.items():
+        names, first = _precisions(name)
+        words = {w: option for option, w in names.items()}
+        held[name] = st.session_state.get(param) or words.get(st.query_params.get(param, ""), first)
+    parts = []
+    for what, word in (("gen", "rollouts"), ("train", "training")):
+        run, target = held[f"source_{what}_precision"], held[f"{what}_precision"]
+        moved = f" → {PRECISIONS[target]}" if target in PRECISIONS and target != run else ""
+        parts.append(f"{word} {PRECISIONS.get(run, run)}{moved}")
+    return ", ".join(parts)
 
 
 def newer(own: Sequence[str], platforms: Iterable[Platform]) -> list[str]:
@@ -93,35 +119,36 @@ def with_trainer(targets: Sequence[str], trainer: str) -> list[str]:
     return out
 
 
-def quotes(projected: pd.DataFrame, even: pd.DataFrame, names: Mapping[str, str]) -> list[str]:
-    """Draw a field for a quote a platform; returns those given, as 'platform:dollars'."""
-    told = {str(r["target"]): r for r in records(even) if known_quote(r)}
+def quotes(pools: Sequence[str], names: Mapping[str, str], book: Mapping[str, float | None]) -> list[str]:
+    """Draw a field for a quote a platform; returns those given, as 'platform:dollars'.
+
+    `book`: USD a GPU-hour of the price kind in use, None where the price book has none.
+    """
     found = []
-    with st.container(horizontal=True, key="pr_quotes"):
-        for platform in pools_of(projected):
-            row = told.get(platform)
-            usd = number(
-                f"{names.get(platform, platform)}, USD a GPU-hour",
+    given = sum(st.session_state.get(f"pr_q_{p}") is not None for p in pools)
+    label = f"Your quotes ({given})" if given else "Enter your quotes"
+    with st.popover(label, icon=":material/request_quote:", key="pr_quotes"):
+        st.caption(
+            "Compared with the break-even price, and used instead of the book's. No stored price changes."
+        )
+        for platform in pools:
+            usd, name = book.get(platform), names.get(platform, platform)
+            held = number(
+                f"{name}, USD a GPU-hour",
                 f"pr_q_{platform}",
                 0.01,
                 QUOTE_MOST,
-                what=f"a quote for {names.get(platform, platform)} of",
+                what=f"a quote for {name} of",
                 instead="the price book's",
                 step=0.1,
-                placeholder=f"{money(row['quote_usd_per_gpu_h'])} in the book"
-                if row
-                else "no quote in the book",
-                tip="A quote you have. It is compared with the break-even price and changes no stored price.",
+                placeholder="no quote of this kind in the book"
+                if usd is None
+                else f"{money(usd)} in the book",
+                width=300,
             )
-            if usd is not None:
-                found.append(f"{platform}:{usd:g}")
+            if held is not None:
+                found.append(f"{platform}:{held:g}")
     return found
-
-
-def known_quote(row: Mapping[str, Any]) -> bool:
-    """Whether a break-even row holds a quote of the price book."""
-    quote = row["quote_usd_per_gpu_h"]
-    return bool(row["quote_price_id"]) and quote is not None and quote == quote
 
 
 def pools_of(projected: pd.DataFrame) -> list[str]:

@@ -86,6 +86,8 @@ def show_lacking(state: PageState, result: Result) -> None:
                 st.session_state["open_tab"] = "Run details"
                 st.switch_page("telemetry.py")
             st.page_link("telemetry.py", label="Upload a file", icon=":material/upload_file:")
+    if not result.tables["calibration"].empty:
+        show_calibration(result)
 
 
 def show_main(result: Result, mode: Mode) -> None:
