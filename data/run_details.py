@@ -300,12 +300,15 @@ def missing(rows: Any, run: str) -> list[Missing]:
     platform = rows("SELECT details->>'platform' FROM run_settings WHERE run = ?", [run])
     found: list[Missing] = []
     if without or not pools or any(gpus is None and cores is None for *_, gpus, cores, _ in pools):
-        found.append(Missing(run, "gpus", _GPUS_TEXT, *_inferred_gpus(inferred)))
+        value, how = _inferred_gpus(inferred)
+        whole = value is not None and not (isinstance(value, float) and value != int(value))
+        found.append(Missing(run, "gpus", _GPUS_PROPOSED if whole else _GPUS_TEXT, value, how))
     known_platform = bool(platform and platform[0][0]) if not pools else all(p[3] for p in pools)
     if not known_platform:
         value, how = inferred.get("platform", (None, None))
         why_not = "" if value else model_words(rows, run, load_catalogue())
-        found.append(Missing(run, "platform", f"{_PLATFORM_TEXT} {why_not}".rstrip(), value, how))
+        text = _PLATFORM_PROPOSED if value else f"{_PLATFORM_TEXT} {why_not}".rstrip()
+        found.append(Missing(run, "platform", text, value, how))
     timed = rows("SELECT elapsed_s FROM attempts WHERE run = ?", [run])
     untimed = any(seconds is None for *_, seconds in pools) if pools else any(s is None for (s,) in timed)
     if untimed or (not pools and not timed):
@@ -342,6 +345,8 @@ def _inferred_gpus(inferred: Mapping[str, tuple[Any, str]]) -> tuple[Any, str | 
 
 
 _GPUS_TEXT = "The files do not say how many GPUs the run held: give its pools."
+_GPUS_PROPOSED = "Say how many GPUs the run held: what the files propose counts once it is saved."
+_PLATFORM_PROPOSED = "Say on which platform it ran: what the files propose counts once it is saved."
 _PLATFORM_TEXT = "The files do not say on which platform it ran: choose one."
 _TIME_TEXT = "No file says how long it ran: load a log with step times, or give the pools their seconds."
 

@@ -194,10 +194,13 @@ def _refuse_foreign(source: Source) -> None:
         remedy = f"Fill in the template {foreign.template} with its numbers and load that."
     else:
         remedy = what_can_be_read()
-    useless = foreign.format in _NO_USE
+    words = "this app does not read as it is"
+    if foreign.format in _NO_USE:
+        words = "holds nothing this app can use"
+    elif foreign.holds_prices:
+        words = "belongs into the price book"
     raise UnreadableFileError(
-        f"Recognised {foreign.title} ({foreign.format}), which "
-        f"{'holds nothing this app can use' if useless else 'this app does not read as it is'}",
+        f"Recognised {foreign.title} ({foreign.format}), which {words}",
         source.name,
         remedy,
         prices=foreign.holds_prices,
