@@ -39,6 +39,13 @@ LABELS = {
     "days": "Days",
 }
 GPU_KINDS = ("gpu", "unused")
+KINDS = {
+    "gpu": "GPU time",
+    "unused": "unused commitment",
+    "cpu": "CPU cores",
+    "evals": "evaluations",
+    "tokens": "tokens of services",
+}
 
 
 def show_lines(bill: Result) -> None:
@@ -50,8 +57,9 @@ def show_lines(bill: Result) -> None:
         return
     name = f"lines {pick.replace(':', ' ')}"
     total = f"{dollars(float(frame[amount].sum()))} in {counted(len(frame), 'line')}"
+    shown = frame.assign(kind=[KINDS.get(kind, kind) for kind in frame["kind"]])
     place = show_table(
-        Result(bill.analysis, bill.params, "", tables={name: frame}), name, columns=COLUMNS, cents=CENTS,
+        Result(bill.analysis, bill.params, "", tables={name: shown}), name, columns=COLUMNS, cents=CENTS,
         title=md_escape(f"{LINES[pick]}: {total}"), labels=LABELS | {"usd": "In this bar (USD)"},
         blank={"runs": NOBODY}, optional=tuple(c for c in COLUMNS if c not in NEEDED),
         select=f"mo_lines_{pick.replace(':', '_')}",
