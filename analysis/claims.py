@@ -99,13 +99,19 @@ def claim_rows(
     A claim puts the seconds of its phase on the baseline, divided by the speed it implies, in the place of
     the projected ones; the rest of the step stays. `prices`: USD per GPU-hour in use by platform, None where
     there is none. Seconds are medians, shares and speed-ups those of the medians, intervals p10..p90 of the
-    draws. Raises UserError as `check_claims` does.
+    draws. Of the targets a claim does not speak of none is told where there is another, else one. Raises
+    UserError as `check_claims` does.
     """
     setting = Setting(catalogue, about, baseline, prices)
     chosen = check_claims(catalogue, asked)
-    rows = [_row(setting, one, target) for one in chosen for target in aimed]
+    rows = [_row(setting, one, target) for one in chosen for target in _spoken_of(setting, one, aimed)]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     return frame, _notices(chosen, frame)
+
+
+def _spoken_of(setting: Setting, one: Asked, aimed: Sequence[Aimed]) -> Sequence[Aimed]:
+    """The targets on whose platform the claim speaks; the first target when it speaks of none of them."""
+    return [one_aim for one_aim in aimed if not words.elsewhere(setting, one, one_aim)] or aimed[:1]
 
 
 def _row(setting: Setting, one: Asked, aimed: Aimed) -> dict[str, object]:

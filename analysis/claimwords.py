@@ -65,7 +65,8 @@ def power_kw(setting: Setting, platform_id: str) -> float:
 def refusal(setting: Setting, one: Asked, aimed: Aimed) -> str:
     """Why the claim does not act on this target, in one sentence; empty when it does."""
     return (
-        _wrong_platform(setting, one, aimed)
+        elsewhere(setting, one, aimed)
+        or _wrong_cpu(setting, one)
         or _wrong_phase(setting, one, aimed)
         or _wrong_model(setting, one)
         or _wrong_precision(one, aimed)
@@ -88,19 +89,23 @@ def _none(seconds: object) -> bool:
     return seconds is None or bool(np.all(np.asarray(seconds, dtype=np.float64) == 0))
 
 
-def _wrong_platform(setting: Setting, one: Asked, aimed: Aimed) -> str:
-    claim = one.claim
-    if "env" in one.phases and not one.whole:
-        return _wrong_host(setting, one, aimed)
-    wanted = claim.target_platform_id
-    if not wanted:
-        return ""
+def elsewhere(setting: Setting, one: Asked, aimed: Aimed) -> str:
+    """Sentence for a target that is not on the platform the claim speaks of; empty when it is."""
+    wanted = one.claim.target_platform_id
+    if _of_sandboxes(one):
+        hosts = {_host(setting, name) for name in (aimed.engines, aimed.trainer)}
+        told = f"It speaks of the {name_of(setting, wanted)}; no pool of this target has it as its host."
+        return "" if wanted in hosts else told
     pools = _pools(one, aimed)
-    if all(pool == wanted for pool in pools):
+    if not wanted or all(pool == wanted for pool in pools):
         return ""
     here = listing([name_of(setting, pool) for pool in dict.fromkeys(pools)])
     what = "the step runs" if one.whole else f"{NAMES[one.phases[0]]} runs"
     return f"It speaks of {name_of(setting, wanted)}; {what} on {here} here."
+
+
+def _of_sandboxes(one: Asked) -> bool:
+    return "env" in one.phases and not one.whole
 
 
 def _pools(one: Asked, aimed: Aimed) -> Sequence[str]:
@@ -119,18 +124,16 @@ def cpu_today(setting: Setting) -> str:
     return setting.about.sandbox or _host(setting, setting.about.source)
 
 
-def _wrong_host(setting: Setting, one: Asked, aimed: Aimed) -> str:
-    wanted, against = one.claim.target_platform_id, one.claim.baseline_platform_id
-    hosts = {_host(setting, name) for name in (aimed.engines, aimed.trainer)}
-    if wanted not in hosts:
-        return f"It speaks of the {name_of(setting, wanted)}; no pool of this target has it as its host."
-    today = cpu_today(setting)
+def _wrong_cpu(setting: Setting, one: Asked) -> str:
+    if not _of_sandboxes(one):
+        return ""
+    today, against = cpu_today(setting), one.claim.baseline_platform_id
     if not today:
         return "The CPU of the sandboxes is not known: give the run a sandbox pool with its platform."
-    if today != against:
-        names = name_of(setting, against), name_of(setting, today)
-        return f"It compares with {names[0]}; the sandboxes of this run are on {names[1]}."
-    return ""
+    if today == against:
+        return ""
+    names = name_of(setting, against), name_of(setting, today)
+    return f"It compares with {names[0]}; the sandboxes of this run are on {names[1]}."
 
 
 def _wrong_model(setting: Setting, one: Asked) -> str:
@@ -213,7 +216,7 @@ def needed(setting: Setting, one: Asked, aimed: Aimed, effect: Effect, factor: f
             f"At ${digits3(new.usd)} against ${digits3(old.usd)} a GPU-hour ({new.words}) it means "
             f"{digits3(effect.speed)} times the tokens a GPU and second."
         )
-    if "env" in one.phases and not one.whole:
+    if _of_sandboxes(one):
         parts.append(
             "All sandbox seconds must be CPU work: waits for the network or a free sandbox do not shrink. "
             "Whether it counts a core, a socket or a dollar is not stated."

@@ -92,6 +92,18 @@ def test_dense_models_get_no_quarter():
     assert [n.code for n in notices] == ["claim_without_effect"] and "mixtures of experts" in notices[0].text
 
 
+def test_targets_a_claim_does_not_speak_of_are_told_once():
+    others = [aimed(target=name, engines=name, trainer=name) for name in ("h200-sxm", "gb300-nvl72")]
+    frame, notices = rows(("rubin-quarter-gpus", "perplexity-1.3s"), [*others, aimed()])
+    assert frame.groupby("claim_id")["target"].apply(list).to_dict() == {
+        "rubin-quarter-gpus": [RUBIN],
+        "perplexity-1.3s": ["h200-sxm", "gb300-nvl72", RUBIN],
+    }
+    frame, notices = rows(("rubin-quarter-gpus",), others)
+    assert frame["target"].tolist() == ["h200-sxm"] and not frame["applies"].any()
+    assert [n.code for n in notices] == ["claim_without_effect"]
+
+
 def test_a_claim_about_training_leaves_rollouts_on_rubin_alone():
     mixed = aimed(target=f"{RUBIN}+{BLACKWELL}", trainer=BLACKWELL)
     row, _ = only("rubin-quarter-gpus", (mixed,))
