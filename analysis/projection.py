@@ -40,6 +40,8 @@ from data.view import View
 
 __all__ = ["ProjectionParams", "compute"]
 
+CORRECT = "Correct the GPUs, the mode or the log of the run: Telemetry page, run details."
+
 EMPTY = {
     "platforms": PLATFORMS,
     "phases": PHASE_COLUMNS,
@@ -64,7 +66,7 @@ def compute(view: View, params: ProjectionParams) -> Result:
         return nothing("projection", view, params, EMPTY)
     source, model = _chosen(view, params, names)
     asked = Asked(view.catalogue, params, source, rents, model)
-    if source.blocked or (model is not None and model.calibration.refusals):
+    if source.blocked or (model is not None and model.refused):
         return _refused(view, asked, names)
     found = seen_on(asked, aims(view.catalogue, params, source))
     return _answered(view, asked, sorted(found, key=lambda one: release_rank(one.aim)))
@@ -90,7 +92,7 @@ def _chosen(view: View, params: ProjectionParams, names: Sequence[str]) -> tuple
         source = read_run(view, name, params.price)
         model = modelled(view.catalogue, params, source)
         tried.append((source, model))
-        if model is not None and not model.calibration.refusals:
+        if model is not None and not model.refused:
             return source, model
     whole = [one for one in tried if not one[0].blocked and one[1] is None]
     return (whole or tried)[0]
@@ -101,7 +103,7 @@ def _refused(view: View, asked: Asked, names: Sequence[str]) -> Result:
     source, model = asked.source, asked.model
     words = source.blocked
     if not words and model is not None:
-        words = refusal_words(source.run, model.calibration.refusals)
+        words = f"{refusal_words(source.run, model.calibration.refusals)} {CORRECT}"
     words = words if words.endswith(".") else f"{words}."
     tables = {name: pd.DataFrame(columns=columns) for name, columns in EMPTY.items()}
     tables["calibration"] = calibration_table(model.calibration if model else None)
@@ -129,7 +131,7 @@ def _answered(view: View, asked: Asked, seen: Sequence[Seen]) -> Result:
         "projection",
         view,
         params,
-        answer(book, base, seen),
+        answer(book, base, seen, params.hold),
         headline=figures(base, seen, asked, params.boundary),
         tables={
             "platforms": platforms,

@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.frames import NAN, Row, table
 from analysis.projection_money import Floats, Rent
-from analysis.projection_seen import Base, Seen, joined, spread
+from analysis.projection_seen import Base, Seen, joined, price_times, spread
 from analysis.words import digits3, money
 from data.catalogue import Catalogue
 from models.breakeven import break_even_draws, verdict
@@ -58,7 +58,7 @@ def _even_row(head: Row, base: Base, one: Seen, draws: Floats, rent: Rent) -> Ro
     if np.isnan(one.step_s).any():
         return row | {"verdict": "cannot tell", "words": joined(*one.missing)}
     if np.isnan(draws).any():
-        times = spread(base.source.gpus * base.source.step_s / (one.count.gpus * one.step_s))
+        times = price_times(base, one)
         words = (
             f"The run's own GPUs have no price here ({base.rent.missing or 'no price'}): moving pays while a "
             f"GPU-hour costs less than {digits3(times[1])} of its own ({digits3(times[0])} to "

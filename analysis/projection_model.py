@@ -44,6 +44,13 @@ class Modelled:
     measured: Measured
     calibration: Calibration
 
+    @property
+    def refused(self) -> bool:
+        """True when a phase contradicts physics that the projection rests on; a weight sync faster than its
+        links (adapters alone, for instance) is kept as measured.
+        """
+        return self.calibration.refused("rollout", "train", "logprob", "step")
+
 
 def modelled(book: Catalogue, params: ProjectionParams, source: SourceRun) -> Modelled | None:
     """The run as a workload with its calibration; None where `source.gaps` says what is missing."""
@@ -162,7 +169,7 @@ def _held(asked: Asked, aim: Aim) -> Seen:
 def _cycle(asked: Asked, aim: Aim, count: Count, factors: Factors) -> GpuCount | None:
     """Smallest count in whole nodes or trays whose median step is not longer than the run's."""
     model = asked.model
-    if model is None or model.calibration.refusals:
+    if model is None or model.refused:
         return None
     target = target_of(asked.book, aim, count, factors)
     unit = max(unit_of(machine_of(asked.book, one)) for one in aim.platforms)
@@ -205,6 +212,7 @@ def _drawn(book: Catalogue, one: Seen, drawn: Projection) -> Seen:
         drivers={name: (float(v[0]), float(s[0])) for name, (v, s) in drawn.drivers().items()},
         missing=(*one.missing, *unknown_words(book, drawn.unknown[0])),
         cautions=drawn.cautions[0],
+        same=drawn.same[0],
     )
 
 

@@ -16,6 +16,14 @@ from models.factors import Refusal
 MODEL_FACTS = ("hbm_tb_s", "hbm_usable_bytes", "hbm_gb", "scaleup_domain_gpus")
 RATE_FACTS = {"bf16": "bf16_dense_tflops", "fp8": "fp8_dense_tflops", "fp4": "fp4_dense_tflops"}
 NO_LOG = "no log says it"
+MOST_CAUSES = 4
+IMPOSSIBLE = {
+    "rollout": "its rollouts would run at {} times the peaks of its GPUs",
+    "train": "its training would run at {} times the peak of its GPUs",
+    "logprob": "its log-probs would run at {} times the peak of its GPUs",
+    "weight_sync": "its weight sync would run at {} times the rate of its links",
+    "step": "its phases add up to {} times its step",
+}
 
 
 def assumptions(asked: Asked, seen: Sequence[Seen]) -> list[Assumption]:
@@ -104,19 +112,25 @@ def notices(asked: Asked, seen: Sequence[Seen]) -> list[Notice]:
 def _prior_notice(asked: Asked) -> list[Notice]:
     if asked.model is None:
         return []
+    kept = asked.model.calibration.refusals
+    out = (
+        [Notice("refused", refusal_words(asked.source.run, kept, "doubtful"), asked.source.run)]
+        if kept
+        else []
+    )
     names = [
         f"{f.phase} ({f.name.replace('_', ' ')})" for f in asked.model.calibration.factors if not f.identified
     ]
     if not names:
-        return []
+        return out
     words = f"{asked.source.run} does not fix these factors, which rest on a prior: {listing(names, 6)}."
-    return [Notice("prior_factors", words, asked.source.run)]
+    return [*out, Notice("prior_factors", words, asked.source.run)]
 
 
 def _target_notices(book: Catalogue, one: Seen) -> list[Notice]:
     name, out = one.aim.name(book), []
     if one.missing:
-        out.append(Notice("facts_unknown", f"{name} cannot be projected. {joined(*one.missing)}", name))
+        out.append(Notice("target_unknown", f"{name} cannot be projected. {joined(*one.missing)}", name))
         return out
     if one.rent.missing and not np.isnan(one.step_s).any():
         out.append(Notice("price_missing", one.rent.missing, name))
@@ -137,8 +151,9 @@ def _apart(first: Floats, second: Floats) -> bool:
     return a[2] < b[0] or b[2] < a[0]
 
 
-def refusal_words(run: str, refusals: Sequence[Refusal]) -> str:
+def refusal_words(run: str, refusals: Sequence[Refusal], verdict: str = "not projected") -> str:
     """Why a run is refused: the factor that is impossible, and its likely causes."""
-    parts = [f"{r.phase} would reach {digits3(r.value)} of what is possible ({r.factor})" for r in refusals]
-    causes = list(dict.fromkeys(cause for r in refusals for cause in r.causes))
-    return f"{run} is not projected: {'; '.join(parts)}. Likely cause: {'; or '.join(causes)}."
+    parts = [f"{IMPOSSIBLE.get(r.phase, r.phase).format(digits3(r.value))}" for r in refusals]
+    named = [cause for refusal in refusals for cause in refusal.causes]
+    causes = sorted(dict.fromkeys(named), key=lambda cause: -named.count(cause))[:MOST_CAUSES]
+    return f"{run} is {verdict}: {'; '.join(parts)}. Likely cause: {'; or '.join(causes)}."

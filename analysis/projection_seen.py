@@ -16,8 +16,10 @@ LOW_MIDDLE_HIGH = (0.1, 0.5, 0.9)
 
 @dataclass(frozen=True)
 class Seen:
-    """A target with what was found for it. Draws (draws,) of seconds; empty `phases` where only the whole
-    step is projected; NaN draws and a sentence in `missing` where it cannot be.
+    """A target with what was found for it; `same`: the run's own pools, nothing moves.
+
+    Draws (draws,) of seconds; empty `phases` where only the whole step is projected; NaN draws and a sentence
+    in `missing` where it cannot be.
     """
 
     aim: Aim
@@ -33,6 +35,7 @@ class Seen:
     cycle: GpuCount | None = None
     missing: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
+    same: bool = False
 
     @property
     def middle_s(self) -> float:
@@ -81,3 +84,10 @@ def joined(*sentences: str) -> str:
     """Sentences once each, in a row, each with its capital and its full stop."""
     told = dict.fromkeys(s.strip().rstrip(".") for s in sentences if s.strip())
     return " ".join(f"{s[:1].upper()}{s[1:]}." for s in told)
+
+
+def price_times(base: Base, one: Seen) -> tuple[float, float, float]:
+    """p10, p50, p90 of the price ratio, target over run, below which moving pays on GPUs alone."""
+    if not one.count.gpus:
+        return NAN, NAN, NAN
+    return spread(base.source.gpus * base.source.step_s / (one.count.gpus * one.step_s))

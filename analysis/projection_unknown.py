@@ -31,6 +31,10 @@ def unknown_words(book: Catalogue, names: Sequence[str]) -> tuple[str, ...]:
         owners = dict.fromkeys(owner for owner, _, fact in parts if fact in FACTS)
         told = [p.name if (p := book.platform(one)) else one for one in owners]
         out.append(f"not published for {listing(told)}: {listing(list(dict.fromkeys(facts)), 6)}")
+    bands = [what.removeprefix(BAND) for what in rest if what.startswith(BAND)]
+    if bands:
+        out.append(f"no factor of published pairs can be given for {listing(list(dict.fromkeys(bands)))}")
+    rest = [what for what in rest if not what.startswith(BAND)]
     if rest:
         out.append(listing(list(dict.fromkeys(rest)), 6))
     return ("; ".join(out),) if out else ()

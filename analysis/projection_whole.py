@@ -14,8 +14,9 @@ from models.workload import Pool
 def whole_ratio(engines: Pool, trainer: Pool, target: Target, fixed_frac: float) -> float:
     """Step time on a target over the one on the run's pools, as the back-test of whole steps predicts it.
 
-    `fixed_frac`: share of a step that did not scale in published pairs, whatever the count of GPUs. NaN where
-    a bandwidth of the engines, a peak of the trainers or the band of the pairs is not published.
+    `fixed_frac`: share of a step that did not scale in published pairs, whatever the count of GPUs. A move to
+    slower pools is the inverse of the one back, as factors of pairs are. NaN where a bandwidth of the
+    engines, a peak of the trainers or the band of the pairs is not published.
     """
     if (target.engines, target.trainer) == (engines, trainer):
         return 1.0
@@ -25,8 +26,10 @@ def whole_ratio(engines: Pool, trainer: Pool, target: Target, fixed_frac: float)
     if ends[0] is None or ends[1] is None or math.isnan(flops * own) or not target.step.known:
         return math.nan
     bandwidth = ends[1] / ends[0] * target.engines.gpus / engines.gpus
-    case = StepCase(bandwidth, flops / own * target.trainer.gpus / trainer.gpus, 1.0)
-    return step_ratio(case, PRIOR_SHARES, fixed_frac)
+    peak = flops / own * target.trainer.gpus / trainer.gpus
+    if step_ratio(StepCase(bandwidth, peak, 1.0), PRIOR_SHARES) > 1:
+        return 1 / step_ratio(StepCase(1 / bandwidth, 1 / peak, 1.0), PRIOR_SHARES, fixed_frac)
+    return step_ratio(StepCase(bandwidth, peak, 1.0), PRIOR_SHARES, fixed_frac)
 
 
 def whole_draws(step_s: float, step_sigma: float, ratio: float, band: Band, draws: int, seed: int) -> Floats:

@@ -9,7 +9,7 @@ from analysis.pairfactors import UNSEEN
 from analysis.projection_even import even_draws
 from analysis.projection_model import Asked
 from analysis.projection_money import Floats
-from analysis.projection_seen import Base, Seen, spread
+from analysis.projection_seen import Base, Seen, price_times, spread
 from analysis.projection_targets import platform_names
 from analysis.projection_unknown import no_count_words
 from analysis.result import Figure
@@ -27,7 +27,7 @@ def best_of(base: Base, seen: Sequence[Seen]) -> Seen | None:
     """The target of the sentence: of those that are no slower the one with the fewest dollars a step, of all
     where none is; without prices the fastest.
     """
-    known = [one for one in seen if not math.isnan(one.middle_s)]
+    known = _movable(seen)
     faster = [one for one in known if one.middle_s <= 1.001 * base.source.step_s] or known
     priced = [one for one in faster if not math.isnan(one.usd_per_h)]
     if priced:
@@ -35,8 +35,17 @@ def best_of(base: Base, seen: Sequence[Seen]) -> Seen | None:
     return min(faster, key=lambda one: one.middle_s, default=None)
 
 
-def answer(book: Catalogue, base: Base, seen: Sequence[Seen]) -> str:
-    """The run, the target, the price at which moving pays; then the fastest target where it is another."""
+def _movable(seen: Sequence[Seen]) -> list[Seen]:
+    """Targets whose step is known; the run's own pools only where there is nothing else."""
+    known = [one for one in seen if not math.isnan(one.middle_s)]
+    return [one for one in known if not one.same] or known
+
+
+def answer(book: Catalogue, base: Base, seen: Sequence[Seen], hold: str) -> str:
+    """The run, the target, the price at which moving pays; then the fastest target where it is another.
+
+    Where the step time is held (`hold`) the fastest says nothing and is left out.
+    """
     source = base.source
     own = platform_names(book, dict.fromkeys(pool.platform_id for pool in source.pools.each))
     head = f"Run {source.run} takes {digits3(source.step_s)} s a step on {source.gpus} {own}"
@@ -49,9 +58,9 @@ def answer(book: Catalogue, base: Base, seen: Sequence[Seen]) -> str:
         f"{head}; on {best.count.gpus} {best.aim.name(book)} it would take {middle} s (p10–p90 {low} to "
         f"{high}){how}: {_even_words(base, best)}."
     )
-    fastest = min((one for one in seen if not math.isnan(one.middle_s)), key=lambda one: one.middle_s)
+    fastest = min(_movable(seen), key=lambda one: one.middle_s)
     told = [best]
-    if fastest is not best:
+    if fastest is not best and hold != "step_time":
         told.append(fastest)
         low, middle, high = (digits3(value) for value in spread(fastest.step_s))
         name = f"{fastest.count.gpus} {fastest.aim.name(book)}"
@@ -63,7 +72,11 @@ def _even_words(base: Base, best: Seen) -> str:
     draws = even_draws(base, best)
     low, middle, high = spread(draws)
     if math.isnan(middle):
-        return "what moving may cost is not known, for the run's own GPUs have no price here"
+        times = [digits3(value) for value in price_times(base, best)]
+        return (
+            f"moving pays while {PER} costs less than {times[1]} times one of the run ({times[0]} to "
+            f"{times[2]}), which has no price here"
+        )
     text = f"moving pays below {money(middle)} {PER} ({money(low)} to {money(high)})"
     if math.isnan(best.rent.usd):
         return f"{text}; there is no quote to hold against it"

@@ -12,7 +12,7 @@ from analysis.projection import ProjectionParams
 from analysis.result import Result
 from data.catalogue import load_catalogue
 from data.errors import UserError
-from tests.analysis.conftest import Home, evaluation
+from tests.analysis.conftest import Home, evaluation, pool
 from tests.analysis.projecting import PROMPT, RESPONSE, ROLLOUTS, SECONDS, STEP_S, asked, load, row
 
 NEWER = ["h200-sxm", "b200-hgx", "gb200-nvl72", "gb300-nvl72", "vera-rubin-nvl72"]
@@ -182,6 +182,19 @@ def test_too_few_gpus_are_refused_with_the_likely_cause(empty_home: Home, gpus: 
     # 6 x 32.76e9 FLOP a token x 1.74 M tokens in 24 s on 8 GPUs of 989 TFLOP/s: 1.8 times the peak
     flop = 6 * 32.76e9 * ROLLOUTS * (PROMPT + RESPONSE)
     assert flop / (24 * gpus * 989e12) > 1
+
+
+def test_a_weight_sync_faster_than_its_links_is_doubted_but_kept(empty_home: Home) -> None:
+    load(empty_home)
+    empty_home.con.execute("delete from allocations")
+    for name, role in (("engines", "rollout"), ("learner", "train")):
+        empty_home.add("allocations", pool("r", 1, name, role, "h100-sxm", 2000, gpus=64))
+    # 65.5 GB over 64 links of 450 GB/s take 2.3 ms at least
+    empty_home.con.execute("update step_phases set seconds = 0.001 where phase = 'weight_sync'")
+    found = asked(empty_home, run="r", targets=["gb200-nvl72"])
+    (doubt,) = [n for n in found.warnings if n.code == "refused"]
+    assert "doubtful" in doubt.text and "adapters" in doubt.text
+    assert row(found, "gb200-nvl72")["step_s"] > 0
 
 
 def test_a_point_costs_in_proportion_to_a_step(empty_home: Home) -> None:

@@ -48,3 +48,21 @@ def test_published_pairs_entered_as_runs_land_in_their_bands(empty_home: Home) -
         assert found["gpus"] == b.n_gpus
         inside.append(bool(found["step_s_low"] <= b.step_time_s <= found["step_s_high"]))
     assert len(inside) >= 5 and np.mean(inside) >= 0.6, inside
+
+
+def test_a_run_without_a_price_has_the_ratio_of_prices(empty_home: Home) -> None:
+    whole(empty_home, "w", "mi455x", 32, 400.0)
+    found = asked(empty_home, targets=["gb200-nvl72"])
+    step_s = row(found, "gb200-nvl72")["step_s"]
+    even = row(found, "gb200-nvl72", "breakeven")
+    assert math.isnan(even["usd_per_gpu_h"]) and even["verdict"] == "cannot tell"
+    assert f"less than {400 / step_s:.3f} times one of the run" in found.answer
+    whole(empty_home, "back", "gb200-nvl72", 32, step_s)
+    there = row(asked(empty_home, run="back", targets=["mi455x"]), "mi455x", "whole_step")
+    assert row(found, "gb200-nvl72", "whole_step")["ratio"] * there["ratio"] == pytest.approx(1)
+
+
+def test_a_target_with_unknown_peaks_names_them(empty_home: Home) -> None:
+    whole(empty_home, "w", "h100-sxm", 32, 400.0)
+    found = row(asked(empty_home, targets=["h20"]), "h20")
+    assert math.isnan(found["step_s"]) and found["missing"]
