@@ -32,7 +32,7 @@ def energy_by_run(result: Result, mode: Mode = "light") -> go.Figure:
     totals = data.groupby("run")["kwh_gpu"].sum().sort_values(ascending=False)
     shown = list(totals.index[:MOST_RUNS])
     fig = make_subplots(
-        rows=1, cols=2, shared_yaxes=True, horizontal_spacing=0.06, column_widths=[0.64, 0.36]
+        rows=1, cols=2, shared_yaxes=True, horizontal_spacing=0.11, column_widths=[0.64, 0.36]
     )
     for basis in [name for name in STATUS if (data["basis"] == name).any()]:
         fig.add_trace(_energy_bar(data[data["basis"] == basis], basis, shown, mode), row=1, col=1)
