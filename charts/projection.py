@@ -22,6 +22,7 @@ from charts.synthetic import marked
 from charts.theme import Mode
 
 TITLE = "Step time by phase and platform, seconds"
+EITHER, LEAST_EITHER = "Either pool, uncertain which", 0.02
 WHOLE, TOTAL, RULE = "Whole step, phases not measured", "Total, p10–p90", "Whole-step rule"
 
 
@@ -42,6 +43,9 @@ def by_phase(result: Result, mode: Mode = "light") -> go.Figure:
     whole = table[table["step_s"].notna() & ~table["target"].isin(set(shown["target"]))]
     for kind, part in whole.groupby("kind", sort=False):
         fig.add_trace(_whole(part, str(kind), names, mode))
+    either = _either(shown, table, names, mode)
+    if either is not None:
+        fig.add_trace(either)
     fig.add_trace(_totals(table.dropna(subset=["step_s"]), names, mode))
     rule = _rule(result, names, mode)
     if rule is not None:
@@ -121,6 +125,30 @@ def _phase_words(row: dict[str, Any], total: dict[str, float]) -> str:
         str(row["basis"] or "") if row["kind"] != MEASURED else "",
     ]
     return "<br>".join(theme.escape(line) for line in lines if line)
+
+
+def _either(shown: pd.DataFrame, table: pd.DataFrame, names: dict[str, str], mode: Mode) -> go.Bar | None:
+    """Return what medians of exposed phases leave of the median step, where that is more than noise.
+
+    Of two pools that work side by side the longer one makes the step: where draws disagree on which, the
+    time belongs to either and to the median of neither.
+    """
+    told = shown.groupby("target")["seconds"].sum().astype("float64")
+    rows = table[table["target"].isin(told.index)].assign(
+        rest=lambda t: t["step_s"] - t["target"].map(told).astype("float64")
+    )
+    rows = rows[rows["rest"] > LEAST_EITHER * rows["step_s"]]
+    if rows.empty:
+        return None
+    return go.Bar(
+        x=rows["rest"],
+        y=[names[t] for t in rows["target"]],
+        orientation="h",
+        name=EITHER,
+        legendgroup="either",
+        marker=theme.status_marker(theme.palette(mode).quiet, "assumed", mode),
+        hovertemplate=f"{EITHER}: %{{x:,.3~r}} s<extra></extra>",
+    )
 
 
 def _whole(part: pd.DataFrame, kind: str, names: dict[str, str], mode: Mode) -> go.Bar:

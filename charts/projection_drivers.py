@@ -1,5 +1,6 @@
 """What the answer rests on: phases that fill the step, phases that blur it, and claims that would move it."""
 
+import textwrap
 from typing import Any
 
 import pandas as pd
@@ -15,6 +16,7 @@ from charts.theme import Mode
 
 DRIVERS = "Which phase drives the answer, percent"
 CLAIMS = "Step time with each claim, seconds"
+MOST_LETTERS = 46
 SECONDS, VARIANCE = "Share of the seconds", "Share of the uncertainty"
 
 
@@ -149,4 +151,4 @@ def _step(
 def _claim_head(row: dict[str, Any], platform: str) -> tuple[str, str]:
     left = f"x {digits3(row['left_after'])} of the whole step" if known(row["left_after"]) else ""
     words = theme.escape(" · ".join(t for t in (platform, left) if t))
-    return theme.short(row["statement"], 44), words
+    return theme.escape(textwrap.shorten(str(row["statement"]), MOST_LETTERS, placeholder=" …")), words

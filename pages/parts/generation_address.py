@@ -48,7 +48,9 @@ def switch(label: str, param: str, what: str, tip: str | None = None) -> bool:
     asked = st.query_params.get_all(param)
     if asked and (len(asked) > 1 or asked[0] not in SWITCH):
         _keep(param, [a for a in asked[-1:] if a in SWITCH], f"{what} {quote(asked[-1:])}", "off")
-    return bool(st.toggle(label, key=param, bind="query-params", help=tip, on_change=settle, args=(param,)))
+    return bool(
+        st.toggle(label, key=param, bind="query-params", help=tip, on_change=settle, args=(param,), wrap=True)
+    )
 
 
 def several(

@@ -100,9 +100,10 @@ def show_left(result: Result, mode: Mode) -> None:
     if len(acting):
         show_chart(charts.claims(result, mode), key="projection_claims")
         st.markdown("\n".join(f"- {_sentence(row)}" for row in records(acting)))
-    for reason, part in table[~table["applies"].astype(bool)].groupby("why_not", sort=False):
-        where = ", ".join(f"{r['claim_id']} on {r['target']}" for r in records(part))
-        st.caption(f"Without effect: {md_escape(where)}. {md_escape(str(reason))}")
+    idle = table[~table["applies"].astype(bool)]
+    for (claim, why), part in idle.groupby(["statement", "why_not"], sort=False):
+        where = ", ".join(str(t) for t in part["target"])
+        st.caption(f"No effect on {md_escape(where)}: {md_escape(str(claim))}. {md_escape(str(why))}")
     show_table(result, "claims", title="Claims tried", columns=COLUMNS, labels=LABELS)
 
 

@@ -125,7 +125,7 @@ def quotes(pools: Sequence[str], names: Mapping[str, str], book: Mapping[str, fl
     `book`: USD a GPU-hour of the price kind in use, None where the price book has none.
     """
     found = []
-    given = sum(st.session_state.get(f"pr_q_{p}") is not None for p in pools)
+    given = sum(_is_given(f"pr_q_{p}") for p in pools)
     label = f"Your quotes ({given})" if given else "Enter your quotes"
     with st.popover(label, icon=":material/request_quote:", key="pr_quotes"):
         st.caption(
@@ -149,6 +149,11 @@ def quotes(pools: Sequence[str], names: Mapping[str, str], book: Mapping[str, fl
             if held is not None:
                 found.append(f"{platform}:{held:g}")
     return found
+
+
+def _is_given(param: str) -> bool:
+    """Whether a field holds a number, or will hold the one of the address."""
+    return param in st.query_params if param not in st.session_state else st.session_state[param] is not None
 
 
 def pools_of(projected: pd.DataFrame) -> list[str]:

@@ -31,12 +31,21 @@ def words_of(page: Page, chart: str) -> str:
     return " ".join(place.locator("text").all_text_contents())
 
 
+def open_quotes(page: Page) -> None:
+    """Open the box of quotes unless it is open."""
+    field = page.get_by_label(QUOTE).first
+    if not field.is_visible():
+        page.get_by_role("button", name=re.compile("quotes")).first.click(timeout=TRY_MS)
+    field.wait_for(timeout=TRY_MS)
+
+
 def enter(page: Page, usd: str, verdict: str) -> None:
     """Type a quote until the break-even chart judges it."""
     field = page.get_by_label(QUOTE).first
 
     def typed() -> None:
         settled(page)
+        open_quotes(page)
         field.fill(usd, timeout=TRY_MS)
         field.press("Enter", timeout=TRY_MS)
 
@@ -55,7 +64,7 @@ def test_the_page_opens_with_an_answer_and_its_charts(page: Page) -> None:
 
 def test_vera_rubin_alone(page: Page) -> None:
     box = page.get_by_role("combobox", name="Platforms", exact=True).last
-    picked = page.get_by_label(QUOTE)
+    picked = page.locator(".st-key-pr_equal, .stMultiSelect").get_by_text("Vera Rubin NVL72").first
 
     def pick() -> None:
         settled(page)
@@ -65,7 +74,7 @@ def test_vera_rubin_alone(page: Page) -> None:
         page.keyboard.press("Escape")
 
     ends = re.compile(r"pr_on=Vera")
-    until(pick, picked, name="a field for a quote of Vera Rubin")
+    until(pick, picked, name="Vera Rubin in the list of platforms")
     expect(page).to_have_url(ends, timeout=LOAD_MS)
     settled(page)
     drawn = words_of(page, "phases")

@@ -81,7 +81,17 @@ def test_hidden_time_is_left_out_and_said() -> None:
     rows = [r | {"exposed": r["phase"] != "train"} for r in made.phases()]
     fig = charts.by_phase(made.projection(phases=rows))
     assert "overlaps" in fig.layout.meta["subtitle"]
-    assert total_of(fig, "H100 SXM") == pytest.approx(made.step_s("h100-sxm") - 25)
+    assert 25.0 not in [x for t in bars(fig) if t.legendgroup == "train" for x in t.x]
+
+
+def test_time_of_either_pool_fills_the_bar_up_to_the_step() -> None:
+    rows = [r | ({"seconds": 0.0} if r["phase"] == "train" else {}) for r in made.phases()]
+    fig = charts.by_phase(made.projection(phases=rows))
+    either = next(t for t in bars(fig) if t.name == charts.EITHER)
+    assert dict(zip(either.y, either.x, strict=True))["GB200 NVL72"] == pytest.approx(10)
+    assert either.marker.pattern.shape == "."
+    assert total_of(fig, "GB200 NVL72") == pytest.approx(made.step_s("gb200-nvl72"))
+    assert charts.EITHER not in {t.name for t in charts.by_phase(made.projection()).data}
 
 
 def test_a_step_without_phases_is_one_bar_that_says_so() -> None:
