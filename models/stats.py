@@ -154,8 +154,8 @@ def paired_bootstrap(
     and Miller 2008).
     Raises ValueError when the tasks do not line up or a task has no value.
     """
-    change = _task_means(after, "after") - _shaped_like(_task_means(before, "before"), after)
-    return _cluster_gain(change, clusters, seed, draws, confidence)
+    old, new = paired_scores(before, after)
+    return _cluster_gain(new - old, clusters, seed, draws, confidence)
 
 
 def cluster_bootstrap(
@@ -204,6 +204,12 @@ def _resampled_means(sums_bytes: bytes, sizes_bytes: bytes, draws: int, seed: in
         out[start : start + len(pick)] = sums.take(pick).sum(axis=1) / weights
     out.setflags(write=False)
     return out
+
+
+def paired_scores(before: npt.ArrayLike, after: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Mean over repeats of every task, before and after, each (tasks,); errors as `paired_bootstrap`."""
+    new = _task_means(after, "after")
+    return _shaped_like(_task_means(before, "before"), after), new
 
 
 def _task_means(scores: npt.ArrayLike, name: str) -> Floats:
