@@ -15,7 +15,7 @@ MOST_TARGETS = 24
 
 class ProjectionParams(CommonParams):
     """`run`: '' for the first picked run that can be projected. `targets`: a platform id, or 'A+B' for
-    rollouts on A and training on B; empty: platforms that came after the run's.
+    rollouts on A and training on B; empty: platforms of the run's vendor that came after its own.
 
     `hold`: GPUs, step time or dollars an hour. `gen_precision`, `train_precision`: on the targets; the
     `source_` ones are the run's, which no log says. `quotes`: 'platform:USD a GPU-hour'. `claims`: an id of

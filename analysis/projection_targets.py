@@ -15,6 +15,8 @@ from models.machine import Machine
 from models.projection import Band, Target
 from models.workload import Pool
 
+MOST_DEFAULT = 6
+
 
 @dataclass(frozen=True)
 class Aim:
@@ -43,13 +45,13 @@ def platform_names(book: Catalogue, ids: Iterable[str]) -> str:
 
 
 def aims(book: Catalogue, params: ProjectionParams, source: SourceRun) -> tuple[Aim, ...]:
-    """Targets asked for, or the platforms after the run's own in order of release.
+    """Targets asked for, or the platforms of its vendor after the run's own in order of release.
 
     Raises UserError for a platform that the catalogue does not have.
     """
     gen, train = params.on_target
     own = tuple(pool.platform_id for pool in source.pools.each)
-    asked = params.targets or _newer(book, own, params.changes_precision)
+    asked = params.targets or _newer(book, own, params)
     out = []
     for target in asked:
         engines, _, trainer = target.partition("+")
@@ -64,15 +66,29 @@ def aims(book: Catalogue, params: ProjectionParams, source: SourceRun) -> tuple[
     return tuple(out)
 
 
-def _newer(book: Catalogue, own: Sequence[str], again: bool) -> tuple[str, ...]:
-    """Platforms after the newest of `own` that publish a bandwidth; `again`: the run's own goes first, since
-    another precision was asked for.
+def _newer(book: Catalogue, own: Sequence[str], params: ProjectionParams) -> tuple[str, ...]:
+    """Platforms of the run's vendor after its newest: the last ones that publish what a projection needs, and
+    the newest one that does not. Where another precision is asked for, the run's own goes first.
     """
     places = [ORDER.index(one) for one in own if one in ORDER]
-    after = ORDER[max(places, default=-1) + 1 :]
-    known = [one for one in after if machine_of(book, one).hbm_bytes_per_s is not None]
-    first = ["+".join(dict.fromkeys(own))] if again else []
-    return (*first, *known)
+    vendors = {p.vendor for one in own if (p := book.platform(one)) is not None}
+    after = [one for one in ORDER[max(places, default=-1) + 1 :] if _vendor(book, one) in vendors]
+    known = [one for one in after if not _lacking(book, one, params.on_target)][-MOST_DEFAULT:]
+    unknown = [one for one in after if one not in known and machine_of(book, one).hbm_bytes_per_s is not None]
+    unknown = [one for one in unknown if _lacking(book, one, params.on_target)][-1:]
+    first = ["+".join(dict.fromkeys(own))] if params.changes_precision else []
+    return (*first, *known, *unknown)
+
+
+def _vendor(book: Catalogue, platform_id: str) -> str:
+    found = book.platform(platform_id)
+    return found.vendor if found is not None else ""
+
+
+def _lacking(book: Catalogue, platform_id: str, precisions: Sequence[str]) -> bool:
+    machine = machine_of(book, platform_id)
+    needed = ("hbm_bytes_per_s", "hbm_bytes", "domain_gpus")
+    return any(machine.missing(precision, *needed) for precision in precisions)
 
 
 def release_rank(aim: Aim) -> int:

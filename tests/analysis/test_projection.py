@@ -250,12 +250,15 @@ def test_the_same_question_has_the_same_answer(home: Home, plain: Result) -> Non
     assert one["tables"] == other["tables"] and one["answer"] == other["answer"]
 
 
-def test_platforms_after_the_run_are_the_default(home: Home) -> None:
+def test_platforms_of_the_vendor_after_the_run_are_the_default(home: Home, empty_home: Home) -> None:
     frame = asked(home).tables["platforms"]
-    found = list(frame["target"])
-    assert found[0] == "h100-sxm" and frame["kind"].iloc[0] == "measured"
-    assert {"gb200-nvl72", "gb300-nvl72", "vera-rubin-nvl72", "mi355x"} <= set(found)
-    assert "a100-80gb-sxm" not in found and found.index("gb200-nvl72") < found.index("vera-rubin-nvl72")
+    assert list(frame["target"]) == [
+        "h100-sxm", "h200-sxm", "b200-hgx", "gb200-nvl72", "b300-hgx", "gb300-nvl72", "vera-rubin-nvl72",
+        "rubin-ultra-nvl576",
+    ]  # fmt: skip
+    assert frame["kind"].iloc[0] == "measured" and math.isnan(frame["step_s"].iloc[-1])
+    load(empty_home, platform="mi300x")
+    assert list(asked(empty_home).tables["platforms"]["target"]) == ["mi300x", "mi325x", "mi355x", "mi455x"]
 
 
 def test_a_claim_is_tried_on_the_phase_it_speaks_of(home: Home) -> None:
