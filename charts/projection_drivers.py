@@ -16,7 +16,7 @@ from charts.theme import Mode
 
 DRIVERS = "Which phase drives the answer, percent"
 CLAIMS = "Step time with each claim, seconds"
-MOST_LETTERS = 46
+MOST_LETTERS, LEAST_SHARE = 54, 0.01
 SECONDS, VARIANCE = "Share of the seconds", "Share of the uncertainty"
 
 
@@ -73,9 +73,14 @@ def _dots(values: pd.Series, labels: list[str], name: str, colour: str, hollow: 
 
 
 def _head(row: dict[str, Any]) -> tuple[str, str]:
-    parts = [f"{percent(row['seconds_frac'])} of the step"] if known(row["seconds_frac"]) else []
-    parts += [f"{percent(row['variance_frac'])} of the uncertainty"] if known(row["variance_frac"]) else []
+    parts = [f"{_share(row['seconds_frac'])} of the step"] if known(row["seconds_frac"]) else []
+    parts += [f"{_share(row['variance_frac'])} of the uncertainty"] if known(row["variance_frac"]) else []
     return phase_name(row["phase"]), ", ".join(parts)
+
+
+def _share(frac: float) -> str:
+    """Whole percents: below one a share of draws is noise."""
+    return "0 %" if frac == 0 else f"{100 * frac:.0f} %" if frac >= LEAST_SHARE else "under 1 %"
 
 
 def _platform(result: Result, target: str) -> str:

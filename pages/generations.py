@@ -37,10 +37,9 @@ def answered(asked: dict[str, Any], trainer: str, menu: pd.DataFrame, below: Del
     place = st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="pr_equal")
     with place:
         asked = {**asked, "hold": levers.hold(), **levers.precision()}
-    own = next((p for r, p in held.items() if p and asked.get("run") in ("", r)), [])
-    shown = asked.get("targets") or levers.newer(own, catalogue.platforms())
-    asked = {**asked, "targets": levers.with_trainer(shown, trainer)}
-    plain = compute("projection", asked)
+    with st.spinner("Projecting to other platforms …"):
+        asked = {**asked, "targets": aimed_at(asked, trainer)}
+        plain = compute("projection", asked)
     if not parts.can_be_shown(plain):
         return plain
     pools = levers.pools_of(plain.tables["platforms"])
@@ -49,7 +48,17 @@ def answered(asked: dict[str, Any], trainer: str, menu: pd.DataFrame, below: Del
         quotes = levers.quotes(pools, names, {p: c and c.usd_per_gpu_h for p, c in choices.items()})
     with below:
         on = claims.switches(menu)
-    return compute("projection", {**asked, "quotes": quotes, "claims": on})
+    with st.spinner("Comparing with quotes and claims …"):
+        return compute("projection", {**asked, "quotes": quotes, "claims": on})
+
+
+def aimed_at(asked: dict[str, Any], trainer: str) -> list[str]:
+    """Return the targets asked for, else the usual ones of the run; none where the question knows best."""
+    own = next((p for run, p in held.items() if p and asked["run"] in ("", run)), [])
+    shown = asked["targets"] or levers.newer(own, catalogue.platforms())
+    if trainer and not shown:
+        shown = levers.targets_of(compute("projection", asked).tables["platforms"])
+    return levers.with_trainer(shown, trainer)
 
 
 def show_projection(result: Result) -> None:

@@ -20,6 +20,14 @@ def test_drivers_are_shares_of_one_target(mode: theme.Mode) -> None:
     assert "GB200 NVL72" in fig.layout.meta["subtitle"]
 
 
+def test_shares_below_a_percent_are_not_spelled_out() -> None:
+    tiny = {"train": 1e-17, "env": -3e-6, "prefill": 0.0}
+    rows = [r | {"variance_frac": tiny.get(r["phase"], r["variance_frac"])} for r in made.drivers()]
+    told = words(charts.drivers(made.projection(drivers=rows), "light", "gb200-nvl72"))
+    assert "17 % of the step, under 1 % of the uncertainty" in told
+    assert "0.0000" not in told and "-" not in told.replace("Log-probs", "")
+
+
 def test_no_drivers_are_said() -> None:
     fig = charts.drivers(made.empty())
     assert not fig.data and "not timed" in words(fig)
