@@ -20,6 +20,7 @@ import numpy.typing as npt
 from scipy.special import logit, stdtrit
 
 from models.stats import Interval, paired_scores, z_value
+from models.wild import wild_curve
 
 Floats = npt.NDArray[np.float64]
 Quantile = Callable[[Floats], Floats]
@@ -37,9 +38,6 @@ METHODS: dict[Method, str] = {
 }
 LEAST_DF = 4.0
 """Degrees of freedom below which the t approximation of CR2 is not used (Pustejovsky and Tipton 2018)."""
-WEBB = np.array([-math.sqrt(1.5), -1.0, -math.sqrt(0.5), math.sqrt(0.5), 1.0, math.sqrt(1.5)])
-WILD_DRAWS = 1999
-_GRID = 201
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,8 @@ class ClusteredGain:
 
     `se`: CR2 standard error; `df`: Satterthwaite degrees of freedom; `effective_clusters`: 1 / sum w_g^2, the
     number of equal clusters that weigh as these do; `draws`: shape (draws,), their central interval is
-    `interval`. Unit: that of the change (fractions 0..1, or nats for log-odds, whose ends may be infinite).
+    `interval`; those of two results must not be paired with each other, `joint_means` is for that. Unit: that
+    of the change (fractions 0..1, or nats for log-odds, whose ends may be infinite).
     """
 
     interval: Interval
@@ -72,6 +71,31 @@ class ClusteredGain:
         if not self.distinguishable:
             return "cannot tell"
         return "better" if self.interval.low > 0 else "worse"
+
+
+@dataclass(frozen=True)
+class JointMeans:
+    """Means of several score vectors over the same tasks: `values` and `se` of shape (candidates,).
+
+    `factor`: (candidates, clusters), F F' is their CR2 covariance; `df`: Satterthwaite degrees of freedom.
+    """
+
+    values: Floats
+    factor: Floats
+    df: float
+
+    @property
+    def se(self) -> Floats:
+        """CR2 standard error of every mean."""
+        found: Floats = np.sqrt((self.factor**2).sum(axis=1))
+        return found
+
+    def noise(self, size: int, seed: int) -> Floats:
+        """Joint draws of estimate - truth, shape (candidates, size): multivariate t with that covariance."""
+        rng = np.random.default_rng((seed, 2))
+        scale = np.sqrt(rng.chisquare(self.df, size) / self.df)
+        drawn: Floats = self.factor @ rng.standard_normal((self.factor.shape[1], size)) / scale
+        return drawn
 
 
 @dataclass(frozen=True)
@@ -147,6 +171,20 @@ def paired_gain(
     return clustered_gain(new - old, clusters, confidence, estimand=estimand, seed=seed, draws=draws)
 
 
+def joint_means(
+    scores: npt.ArrayLike, clusters: npt.ArrayLike | None = None, *, estimand: Estimand = "tasks"
+) -> JointMeans:
+    """Means of `scores`, shape (candidates, tasks), with the CR2 covariance that shared tasks give them."""
+    grid = np.asarray(scores, dtype=np.float64)
+    if grid.ndim != 2 or not np.isfinite(grid).all():
+        raise ValueError("scores of shape (candidates, tasks) without gaps are needed")
+    groups = _grouped(grid.shape[1], clusters, estimand)
+    parts = np.array([groups.parts(row) for row in grid])
+    values = parts.sum(axis=1)
+    factor = (parts - groups.weights * values[:, None]) / np.sqrt(1 - groups.weights)
+    return JointMeans(values, factor, satterthwaite_df(groups.weights))
+
+
 def clustered_log_odds(
     before: npt.ArrayLike,
     after: npt.ArrayLike,
@@ -211,6 +249,18 @@ def log_odds_quantile(
             return quantile(share)
 
     return safe
+
+
+def stratified(draws: int, seed: int) -> Floats:
+    """The shares (i + 1/2) / draws in random order: a quantile function of them gives its interval back.
+
+    The order is of its own stream, so a cost drawn from the same seed stays independent of it.
+    """
+    if draws < 100:
+        raise ValueError(f"at least 100 draws are needed: {draws}")
+    shares: Floats = (np.arange(draws) + 0.5) / draws
+    np.random.default_rng((seed, 0)).shuffle(shares)
+    return shares
 
 
 def cr2_se(parts: Floats, weights: Floats) -> float:
@@ -298,13 +348,7 @@ def _no_variation(value: float, n: float) -> Quantile:
 
 
 def _wild(parts: Floats, weights: Floats, seed: int) -> Quantile:
-    """Confidence distribution from the restricted wild cluster bootstrap-t (Cameron, Gelbach and Miller 2008,
-    REStat 90:414) with Webb's six-point weights (Webb 2023, CJE 56:839), inverted over the mean.
-
-    The share of bootstrap t below the observed t falls as the tested mean rises; where it does not reach a
-    wanted level on one side, that end is infinite.
-    """
-    means, below = _wild_curve(parts, weights, seed)
+    means, below = wild_curve(parts, weights, cr2_se(parts, weights), seed)
 
     def quantile(share: Floats) -> Floats:
         level = 1 - share
@@ -316,37 +360,13 @@ def _wild(parts: Floats, weights: Floats, seed: int) -> Quantile:
     return quantile
 
 
-def _wild_curve(parts: Floats, weights: Floats, seed: int) -> tuple[Floats, Floats]:
-    """Tested means and the share of bootstrap t below the observed one at each, never rising."""
-    mean, se = float(parts.sum()), cr2_se(parts, weights)
-    means = mean + se * np.tan(np.pi * (np.linspace(0.002, 0.998, _GRID) - 0.5))
-    signs = WEBB[np.random.default_rng(seed).integers(0, len(WEBB), (WILD_DRAWS, len(weights)))]
-    total, slope = signs @ parts, signs @ weights
-    # Residuals are (v_g parts_g - w_g total) - tested x (v_g w_g - w_g slope): a square in the tested mean.
-    one = signs * parts - weights * total[:, None]
-    two = signs * weights - weights * slope[:, None]
-    over = 1 / (1 - weights)
-    square, cross, flat = (one * one) @ over, (one * two) @ over, (two * two) @ over
-    tested = means[:, None]
-    spread = np.sqrt(np.maximum(square - 2 * tested * cross + tested * tested * flat, 0.0))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        drawn = np.nan_to_num((total - tested * slope) / spread, nan=0.0, posinf=np.inf, neginf=-np.inf)
-    seen = (mean - means) / se
-    below = (drawn < seen[:, None]).mean(axis=1) + 0.5 * (drawn == seen[:, None]).mean(axis=1)
-    return means, np.minimum.accumulate(below)
-
-
 def _gain(
     value: float, se: float, df: float, method: Method, estimand: Estimand, groups: _Clusters,
     quantile: Quantile, confidence: float, seed: int, draws: int,
 ) -> ClusteredGain:  # fmt: skip
     z_value(confidence)
-    if draws < 100:
-        raise ValueError(f"at least 100 draws are needed: {draws}")
     low, high = quantile(np.array([0.5 - confidence / 2, 0.5 + confidence / 2]))
-    shares = (np.arange(draws) + 0.5) / draws
-    np.random.default_rng(seed).shuffle(shares)
-    drawn = quantile(shares)
+    drawn = quantile(stratified(draws, seed))
     interval = Interval(value, float(low), float(high), len(groups.index), confidence)
     return ClusteredGain(
         interval, se, df, method, estimand, len(groups.index), len(groups.weights), groups.effective, drawn
