@@ -12,6 +12,7 @@ from analysis.frames import Row, known, number, records, text
 from analysis.moneyparams import ALL, MoneyParams
 from analysis.result import Assumption, Notice
 from analysis.twice import once, twice
+from analysis.two_exports import both_said, load_exports
 from analysis.words import listing, plural
 from data.money.cost_tags import named_in
 from data.money.currency import Rate, missing_rate, rate_on, rate_versions
@@ -77,6 +78,8 @@ class Charge:
     upload_id: str
     rate_day: date | None
     """UTC day on which the whole charge starts: the day of its exchange rate in every month."""
+    restated: bool = False
+    """In an export of actual costs and in an amortised one: each counts in its own view."""
 
     @property
     def is_gpu(self) -> bool:
@@ -188,7 +191,7 @@ class _Maker:
         self.flat = set(queries.never_amortised(view))
         commitments = records(queries.commitments(view))
         self.other_commitments = {c["commitment_id"] for c in commitments if c["used"] and not c["gpu"]}
-        self.formats = queries.formats(view)
+        self.formats, self.exports = queries.formats(view), load_exports(view)
         self.said: Counter[str] = Counter()
 
     def charge(self, row: Row) -> Row | None:
@@ -201,6 +204,8 @@ class _Maker:
             return None
         tags, (kind, unused) = named_in(text(row["tags"])), self._kind(row)
         currency, at = text(row["currency"]), stamp(row["charge_start"]) or stamp(row["day"])
+        if restated := self.exports.restates(row, at):
+            own, flat, kind, unused = Decimal(0), False, "other", False
         self.said["no_currency"] += currency is None
         values = {name: text(row[name]) for name in _TEXTS} | {
             "start": at, "end": stamp(row["charge_end"]),
@@ -211,6 +216,7 @@ class _Maker:
             "gpu_s": _bought(row, unused) if kind in (*GPU_KINDS, "credit") else None,
             "currency": (currency or USD).upper(), "own": own, "own_billed": billed, "from_billed": flat,
             "upload_id": str(row["upload_id"]), "rate_day": None if at is None else at.date(),
+            "restated": restated or self.exports.is_paired(row, at),
         }  # fmt: skip
         if stamp(row["billing_start"]) is None:
             self._cut(values)
@@ -305,13 +311,15 @@ class _Maker:
             who = f"{name} states" if name else "Lines without a provider state"
             words = f"{who} no effective (amortised) cost: the billed cost stands in for it."
             out.append(Notice("effective_from_billed", words, name or "costs"))
-        if lacking := [c for c in charges if c.billed is None and c.effective is not None]:
+        bare = [c for c in charges if c.billed is None and c.effective is not None]
+        if lacking := [c for c in bare if not c.restated]:
             usd = cents(total([c.effective or Decimal(0) for c in lacking]))
             lines = f"{len(lacking)} {plural('line', len(lacking))}"
             words = (
                 f"${usd:,} of effective cost stands on {lines} without a billed cost: no invoice asks for it."
             )
             out.append(Notice("not_invoiced", words, "costs"))
+        out += both_said(charges)
         return out + twice(charges) + once(queries.equal_lines(self.view), charges) + self._two_kinds(charges)
 
     def _made_up(self, charges: list[Charge]) -> list[Notice]:

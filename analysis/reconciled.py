@@ -44,6 +44,7 @@ BRIDGE = {
     "purchase": "Purchases that later use is charged to",
     "commitment": "Use and idle time of commitments, paid by a purchase",
     "credit": "Credits that are spread otherwise",
+    "restated": "Actual costs, in the amortised export as cost",
     "not_invoiced": "Cost that no invoice asks for",
     "other": "Other lines whose billed and effective cost differ",
     "effective": "Effective cost (amortised)",
@@ -277,6 +278,8 @@ def _totals(bill: Bill, lines: Sequence[Line]) -> pd.DataFrame:
 
 def _gap(charge: Charge) -> str:
     """Why the effective cost of a line is not its billed cost."""
+    if charge.restated:
+        return "restated"
     if charge.billed is None:
         return "not_invoiced"
     if (charge.category or "").casefold() == "purchase":

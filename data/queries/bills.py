@@ -99,6 +99,20 @@ select commitment_id, bool_or(bucket = 'gpu') as gpu,
   from costs where commitment_id is not null group by commitment_id order by commitment_id
 """
 
+_EXPORTS = """
+select c.upload_id, c.account, strftime(c.charge_start, '%Y-%m') as month, c.commitment_id,
+       bool_or(c.effective_cost is not null) over (partition by c.upload_id) as amortised,
+       c.charge_start as first, coalesce(c.charge_end, c.charge_start + interval 1 day) as last
+  from costs c join uploads u using (upload_id)
+ where u.format = 'azure_cost_export' and c.charge_start is not null
+   and (c.effective_cost is not null or c.billed_cost is not null)
+"""
+
+_EXPORT_MONTHS = f"""
+select upload_id, account, month, commitment_id, amortised, min(first) as first, max(last) as last
+  from ({_EXPORTS}) group by all order by all
+"""
+
 _OWNERS = """
 select r.run, r.campaign, c.team from runs r left join campaigns c on c.campaign = r.campaign order by r.run
 """
@@ -169,6 +183,13 @@ def never_amortised(view: View) -> list[str | None]:
 def commitments(view: View) -> pd.DataFrame:
     """Whether any row of a commitment is a GPU charge (`gpu`), and whether any is used (`used`)."""
     return view.frame(_GPU_COMMITMENTS)
+
+
+def exports(view: View) -> pd.DataFrame:
+    """Accounts, months and commitments of exports that hold either actual or amortised costs (`amortised`):
+    upload_id, account, month, commitment_id, amortised, and the days [first, last) that they cover.
+    """
+    return view.frame(_EXPORT_MONTHS)
 
 
 def evaluations(view: View) -> pd.DataFrame:

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
 
+import pandas as pd
+
 from data.errors import UnreadableFileError
 from data.money.cost_batch import CostFormat, read_costs
 from data.money.cost_words import instance_type_in
@@ -112,18 +114,33 @@ class AzureCostReader:
 
 
 def _amortised(batch: Batch) -> None:
-    """An export with unused commitments is the amortised one: no invoice asks for its amounts."""
+    """An export of which unused commitments, or hours that a commitment covers, cost something is the
+    amortised one: no invoice asks for its amounts.
+    """
     costs = batch.tables["costs"]
-    if "commitment_status" not in costs or "billed_cost" not in costs:
+    if "billed_cost" not in costs:
         return
-    if not (costs["commitment_status"] == "Unused").any():
+    why = "holds unused commitments" if _has_unused(costs) else "prices hours that a commitment covers"
+    if not (_has_unused(costs) or _prices_covered(costs)):
         return
     batch.tables["costs"] = costs.assign(effective_cost=costs["billed_cost"], billed_cost=float("nan"))
     batch.mapped |= {n: "costs.effective_cost" for n, to in batch.mapped.items() if to == "costs.billed_cost"}
     batch.warnings.append(
-        "The export holds unused commitments, so it is the amortised one: its amounts are kept as effective "
+        f"The export {why}, so it is the amortised one: its amounts are kept as effective "
         "cost, and the total of the invoice is not in it."
     )
+
+
+def _has_unused(costs: pd.DataFrame) -> bool:
+    return "commitment_status" in costs and bool((costs["commitment_status"] == "Unused").any())
+
+
+def _prices_covered(costs: pd.DataFrame) -> bool:
+    """Whether usage under a reservation or savings plan costs something: 0 in an export of actual costs."""
+    if "commitment_id" not in costs or "category" not in costs:
+        return False
+    usage = costs["category"].astype(str).str.casefold() == "usage"
+    return bool((costs["commitment_id"].notna() & usage & (costs["billed_cost"].fillna(0) != 0)).any())
 
 
 def _match(layout: CsvLayout, names: list[str], chosen: Mapping[str, str]) -> dict[int, str]:
