@@ -19,6 +19,7 @@ from charts.theme import Mode
 from pages.parts.choose import dropdown, segments
 from pages.parts.download import show_chart
 from pages.parts.empty import show_empty
+from pages.parts.generation_calibration import show_calibration
 from pages.parts.state import PageState
 from pages.parts.tables import show_table
 from pages.parts.words import md_escape
@@ -35,7 +36,6 @@ EVEN = (
     "platform", "usd_per_gpu_h", "low", "high", "quote_usd_per_gpu_h", "quote_label", "verdict", "words",
     "quote_source", "quote_price_id",
 )  # fmt: skip
-CALIBRATION = ("phase", "factor", "low", "high", "unit", "n_steps", "identified", "basis", "words")
 LABELS = {
     "kind": "How known",
     "basis": "Basis",
@@ -59,11 +59,8 @@ LABELS = {
     "words": "In words",
     "quote_source": "Source of the quote",
     "quote_price_id": "Price row",
-    "factor": "Factor",
     "low": "p10",
     "high": "p90",
-    "n_steps": "Steps",
-    "identified": "Identified by the run",
 }
 EVEN_LABELS = LABELS | {"usd_per_gpu_h": "Break-even, p50 (USD a GPU-hour)"}
 
@@ -129,22 +126,6 @@ def looked_at(result: Result) -> str:
     return dropdown("pr_look", "Closer look at", list(names), list(names)[-1], names.__getitem__)
 
 
-def show_calibration(result: Result) -> None:
-    """List what the run itself fixes and what rests on a prior."""
-    frame = result.tables["calibration"]
-    if frame.empty:
-        st.caption("Phases of this run are not timed, so no factor of a phase can be set by it.")
-        return
-    priors = [phase_name(str(p)) for p in frame.loc[~frame["identified"].astype(bool), "phase"]]
-    rest = f" These rest on a prior: {', '.join(priors).lower()}." if priors else ""
-    st.caption(
-        f"{len(frame) - len(priors)} of {len(frame)} factors are identified by the run's own steps.{rest}"
-    )
-    show_table(
-        worded(result), "calibration", title="What the run itself fixes", columns=CALIBRATION, labels=LABELS
-    )
-
-
 def show_tables(result: Result) -> None:
     """Draw the numbers behind the charts."""
     said = worded(result)
@@ -170,6 +151,4 @@ def _worded(frame: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
         changed["phase"] = [phase_name(str(p)) for p in frame["phase"]]
     if "target" in frame.columns:
         changed["target"] = [names.get(str(t), t) for t in frame["target"]]
-    if "identified" in frame.columns:
-        changed["identified"] = ["yes" if i else "no, a prior" for i in frame["identified"]]
     return frame.assign(**changed)

@@ -1,12 +1,15 @@
 """Platform generations: a run on other platforms, its levers in the address, claims, published runs below."""
 
+import io
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from data.ingest import ingest_file
 from data.store import Store
+from tests.samples import verl_log
 
 App = Callable[..., AppTest]
 RUBIN = {"pr_run": "h100-sync", "pr_on": "Vera Rubin NVL72"}
@@ -126,6 +129,15 @@ def test_every_section_opens_from_the_address(app: App, example: Store, section:
     assert not at.error
 
 
+def test_every_factor_says_what_it_rests_on(app: App, example: Store) -> None:
+    rows = frames(opened(app, **RUBIN, pr_show="Calibration"), "Identified")
+    mfu = rows[rows["Factor"] == "MFU"].iloc[0]
+    assert (mfu["Phase"], mfu["Identified"]) == ("Train", "by the run")
+    assert 0 < float(mfu["Mean"]) < 1
+    prior = rows[rows["Factor"] == "Constant of a layer"].iloc[0]
+    assert prior["Identified"] == "no: a prior" and prior["p10 – p90"] == "0.0000700 – 0.0000900"
+
+
 def test_precision_is_never_changed_silently(app: App, example: Store) -> None:
     same = frames(opened(app, **RUBIN), "gpus_same_cycle")["step_s"].iloc[-1]
     at = opened(app, **RUBIN, pr_gen="FP4", pr_ttrain="FP4")
@@ -139,3 +151,15 @@ def test_an_empty_home_offers_the_example_and_shows_published_runs(app: App, sto
     assert len(at.get("plotly_chart")) == 2
     assert "Published runs" in [s.value for s in at.subheader]
     assert not at.error
+
+
+def test_a_run_that_cannot_be_projected_says_what_is_missing_and_where_to_give_it(
+    app: App, store: Store
+) -> None:
+    ingest_file(store, io.BytesIO(verl_log(1, 20, run="mine").encode()), "train.log")
+    at = opened(app)
+    assert "No run can be projected yet" in texts(at)
+    assert "mine" in texts(at)
+    assert len(at.get("plotly_chart")) == 2, "published runs are there"
+    assert not at.error
+    assert [b.label for b in at.button if b.key == "fill_projection"] == ["Fill in run details"]
