@@ -10,6 +10,8 @@ from models.workload import Floats
 
 SURE = 0.9
 """Share of draws at which a verdict is given: p10 of the break-even price."""
+ROUNDING = 1e-9
+"""Prices that differ by less are equal: the run's own GPUs at their own price neither pay nor do not."""
 PAYS, NOT, UNSURE = "pays", "does not pay", "cannot tell"
 
 
@@ -51,7 +53,7 @@ def verdict(break_even_usd_per_gpu_h: Floats, quote_usd_per_gpu_h: float, sure: 
     draws = np.asarray(break_even_usd_per_gpu_h, dtype=np.float64)
     if not draws.size or not np.isfinite(draws).all():
         return Verdict(UNSURE, math.nan)
-    share = float((draws > quote_usd_per_gpu_h).mean())
-    dearer = float((draws < quote_usd_per_gpu_h).mean())
+    share = float((draws > quote_usd_per_gpu_h * (1 + ROUNDING)).mean())
+    dearer = float((draws < quote_usd_per_gpu_h * (1 - ROUNDING)).mean())
     words = PAYS if share >= sure else NOT if dearer >= sure else UNSURE
     return Verdict(words, share)

@@ -10,8 +10,8 @@ from models.decode import DecodeFactors
 from models.factors import Factor, Refusal, over_steps
 from models.logprob import LogprobLoad, logprob
 from models.machine import Rates
-from models.operating import Operating, source_operating
-from models.rollout_split import RolloutSplit, fit_rollout
+from models.operating import Operating, source_options
+from models.rollout_split import RolloutSplit, fit_replica
 from models.step_time import Phases, step_time
 from models.training import MFU_PRIORS, TrainLoad, training
 from models.weight_sync import SyncLoad, wire_bound
@@ -82,9 +82,9 @@ def calibrate(workload: Workload, measured: Measured, points: Sequence[EnginePoi
     factors: list[Factor] = []
     refusals: list[Refusal] = []
     if "rollout_s" in seconds:
-        at, unknown = source_operating(workload, DecodeFactors())
-        if at is not None:
-            fit = fit_rollout(workload, at, seconds["rollout_s"], points)
+        options, unknown = source_options(workload, DecodeFactors())
+        if options:
+            fit = fit_replica(workload, options, seconds["rollout_s"], points)
             split, at = fit.split, fit.operating
             factors += fit.factors
             refusals += fit.refusals

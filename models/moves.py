@@ -281,13 +281,23 @@ def _memory(workload: Workload, pool: Pool) -> tuple[tuple[str, ...], tuple[str,
     """Why training states do not fit a pool, and a caution where that cannot be told."""
     own = train_placement(workload.llm, workload.trainer.machine, workload.trainer.gpus, 0.0)
     if own.best is None:
-        return (), ("memory of training is not checked: the run's own states do not fit by the model",)
+        return _as_much_memory(workload.trainer, pool)
     there = train_placement(workload.llm, pool.machine, pool.gpus, 0.0)
     if there.unknown:
         return (), ("memory of training is not checked: " + ", ".join(there.unknown) + " not published",)
     if there.best is None:
         return (f"{pool.machine.platform_id}: training states do not fit {pool.gpus} GPUs",), ()
     return (), ()
+
+
+def _as_much_memory(own: Pool, pool: Pool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """States that no model explains (offloaded, adapters) are known to fit the run's bytes and no fewer."""
+    held = [(one.machine.hbm_bytes or math.nan) * one.gpus for one in (own, pool)]
+    if held[1] < held[0]:
+        name = pool.machine.platform_id
+        words = f"{name}: {pool.gpus} GPUs hold less than those of the run, whose training states do not fit"
+        return (f"{words} by the model",), ()
+    return (), ("memory of training is not checked: the run's own states do not fit by the model",)
 
 
 def _engine_cautions(workload: Workload, target: Target, at: Operating, there: Operating) -> tuple[str, ...]:
@@ -300,9 +310,8 @@ def _engine_cautions(workload: Workload, target: Target, at: Operating, there: O
     if idle > 0:
         found.append(f"{idle} of {pool.gpus} GPUs hold no engine replica")
     if pool.gpus != own.gpus or target.trainer.gpus != workload.trainer.gpus:
-        found.append(
-            f"data-parallel scaling to another count of GPUs; {target.fixed_frac:.0%} of the work stays"
-        )
+        kept = f"; {target.fixed_frac:.0%} of the work stays" if target.fixed_frac > 0 else ""
+        found.append(f"data-parallel scaling to another count of GPUs{kept}")
     return tuple(found)
 
 

@@ -53,7 +53,13 @@ def engine_load(workload: Workload, pool: Pool, at: Operating, batch: Num | None
 
 
 def operate(
-    workload: Workload, pool: Pool, replica_gpus: int, *, kept: bool = True, in_flight: float = math.inf
+    workload: Workload,
+    pool: Pool,
+    replica_gpus: int,
+    *,
+    kept: bool = True,
+    in_flight: float = math.inf,
+    spread: bool | None = None,
 ) -> Operating | None:
     """Replicas of `replica_gpus` GPUs on a pool; None when not one of them, or not one sequence, fits.
 
@@ -63,7 +69,8 @@ def operate(
     response lasts as many steps as it has tokens. Replicas beyond one a response are not used.
     """
     replicas = min(pool.gpus // replica_gpus, int(workload.rollouts))
-    spread = workload.llm.is_moe and replica_gpus > WIDE_REPLICA
+    if spread is None:
+        spread = _usually_spread(workload, replica_gpus)
     load = _load(workload, pool, replica_gpus, spread, 1.0)
     cap = float(capacity(workload.llm, load, Rates.of(pool.machine, pool.precision)).batch)
     cap = cap if workload.max_batch is None else min(cap, workload.max_batch)
@@ -102,26 +109,42 @@ def occupied(workload: Workload, at: Operating) -> tuple[Floats, Floats]:
 
 
 def source_operating(workload: Workload, factors: DecodeFactors) -> tuple[Operating | None, tuple[str, ...]]:
-    """Where the run's own engines operate, or None with what is unknown or does not fit.
+    """The first of `source_options`, or None with what is unknown or does not fit."""
+    options, unknown = source_options(workload, factors)
+    return (options[0] if options else None), unknown
 
-    The run's replica where it says one; else the placement with the best rate (`placements`).
+
+def source_options(
+    workload: Workload, factors: DecodeFactors
+) -> tuple[tuple[Operating, ...], tuple[str, ...]]:
+    """Where the run's own engines may operate, or none with what is unknown or does not fit.
+
+    The run's replica where it says one, in both layouts if it is wide; else every placement that fits, the
+    best rate (`placements`) first.
     """
     pool = workload.engines
     unknown = lacking(pool, workload.replica_gpus or 1)
     if unknown:
-        return None, unknown
+        return (), unknown
     size = workload.replica_gpus
-    if size is None:
+    if size is not None:
+        sizes = list(dict.fromkeys([(size, _usually_spread(workload, size)), (size, False)]))
+    else:
         choice = placements(workload.llm, pool.machine, _demand(workload, pool), factors)
         if choice.best is None:
-            return None, _named(pool.machine, *(choice.unknown or ("the weights fit no replica",)))
-        size = choice.best.replica_gpus
-    found = operate(workload, pool, size)
-    if found is None:
-        return None, _named(pool.machine, f"no sequence fits a replica of {size} GPUs on {pool.gpus}")
-    if found.domains > 1 and pool.machine.scaleout_bytes_per_s is None:
-        return None, _named(pool.machine, "scaleout_bytes_per_s")
-    return found, ()
+            return (), _named(pool.machine, *(choice.unknown or ("the weights fit no replica",)))
+        ranked = sorted(choice.tried, key=lambda one: -one.tokens_per_s_per_gpu)
+        wide = [(one.replica_gpus, one.layout == "expert") for one in ranked]
+        tried = [(size, spread and size > WIDE_REPLICA) for size, spread in wide]
+        best = choice.best.replica_gpus
+        sizes = list(dict.fromkeys([(best, _usually_spread(workload, best)), *tried]))
+    found = [operate(workload, pool, size, spread=spread) for size, spread in sizes]
+    fitting = tuple(one for one in found if one is not None)
+    if not fitting:
+        return (), _named(pool.machine, f"no sequence fits a replica of {sizes[0][0]} GPUs on {pool.gpus}")
+    if fitting[0].domains > 1 and pool.machine.scaleout_bytes_per_s is None:
+        return (), _named(pool.machine, "scaleout_bytes_per_s")
+    return fitting, ()
 
 
 def moved_operating(
@@ -145,7 +168,9 @@ def moved_operating(
     free = source.capped_by == "memory" or source.batch >= lagging * (1 - 1e-9)
     flight = math.inf if free else source.batch
     for size in order:
-        found = operate(workload, pool, size, kept=size == source.replica_gpus, in_flight=flight)
+        kept = size == source.replica_gpus
+        spread = source.expert_parallel if kept else None
+        found = operate(workload, pool, size, kept=kept, in_flight=flight, spread=spread)
         if found is not None:
             return found, ()
     if domain is None:
@@ -157,6 +182,10 @@ def lacking(pool: Pool, replica_gpus: int) -> tuple[str, ...]:
     """Facts of a pool's machine that decode needs and nobody published, as `platform: fact`."""
     needed = ["hbm_bytes_per_s", "hbm_bytes"] + (["domain_gpus"] if replica_gpus > 1 else [])
     return _named(pool.machine, *pool.machine.missing(pool.precision, *needed))
+
+
+def _usually_spread(workload: Workload, replica_gpus: int) -> bool:
+    return workload.llm.is_moe and replica_gpus > WIDE_REPLICA
 
 
 def _slots(workload: Workload, replicas: int, cap: float) -> RolloutLoad:

@@ -94,6 +94,40 @@ class _Terms:
         return float(self.seconds(1.0, 1.0, 0.0)) - self.link_s
 
 
+def fit_replica(
+    workload: Workload,
+    options: Sequence[Operating],
+    rollout_s: Floats,
+    points: Sequence[EnginePoint] = (),
+) -> RolloutFit:
+    """`fit_rollout` at the replica of `options` that tells most of the measured seconds (steps,).
+
+    Where the run does not say its replica, that is the one whose usual engines come closest to the seconds;
+    for streams, whose batch no log tells either, the first. Refused only when every replica is.
+    """
+    if len(options) == 1:
+        return fit_rollout(workload, options[0], rollout_s, points)
+    ranked = (
+        options if workload.mode == "async" else sorted(options, key=partial(_apart, workload, rollout_s))
+    )
+    fits = [fit_rollout(workload, at, rollout_s, points) for at in ranked]
+    sizes = [fit.operating.replica_gpus for fit in fits if not fit.refusals]
+    if not sizes:
+        return min(fits, key=lambda fit: fit.refusals[0].value)
+    best = next(fit for fit in fits if not fit.refusals)
+    usual = (float(min(sizes)), float(best.operating.replica_gpus), float(max(sizes)))
+    words = "not logged; where usual engines come closest to the seconds, between those that could give them"
+    return replace(best, factors=(*best.factors, prior("rollout", "replica_gpus", "GPUs", usual, words)))
+
+
+def _apart(workload: Workload, rollout_s: Floats, at: Operating) -> float:
+    """Log ratio, without sign, of what usual engines take for a rollout phase and what it took."""
+    usual = PREFILL_PRIOR["moe" if workload.llm.is_moe else "dense"][1]
+    slow = (1 / float(USUAL.eta_bandwidth), 1 / float(USUAL.eta_flops))
+    decode_s = float(_terms(workload, at).seconds(*slow, float(USUAL.layer_s)))
+    return abs(math.log((decode_s + prompts_s(workload, usual)) / float(rollout_s.mean())))
+
+
 def fit_rollout(
     workload: Workload, at: Operating, rollout_s: Floats, points: Sequence[EnginePoint] = ()
 ) -> RolloutFit:

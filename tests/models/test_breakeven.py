@@ -53,3 +53,11 @@ def test_an_unknown_step_gives_no_verdict():
         verdict(np.ones(3), 0.0)
     with pytest.raises(ValueError, match="share"):
         verdict(np.ones(3), 1.0, sure=0.5)
+
+
+def test_equal_prices_neither_pay_nor_do_not():
+    """0.1 x 3 / 3 is not 0.1 in binary: the run's own GPUs at their own price."""
+    draws = break_even_draws(1.3, 12 * 300.4, np.full(100, 12 * 300.4) * (1 + 2e-16))
+    assert verdict(draws, 1.3).words == "cannot tell"
+    assert verdict(draws * (1 - 1e-15), 1.3).words == "cannot tell"
+    assert verdict(draws * 0.999, 1.3).words == "does not pay"

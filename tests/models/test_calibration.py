@@ -9,8 +9,10 @@ from models.calibration import Calibration, calibrate
 from models.decode import DecodeFactors, DecodeLoad, decode_step
 from models.factors import Factor
 from models.machine import Rates
+from models.operating import operate
+from models.rollout_split import fit_rollout
 from models.workload import EnginePoint, Measured, Pool
-from tests.models.llms import DENSE, GPT_OSS, HYBRID, LLAMA_70B, MOE, ROUND, TWICE, UNPUBLISHED
+from tests.models.llms import DEEPSEEK_V3, DENSE, GPT_OSS, HYBRID, LLAMA_70B, MOE, ROUND, TWICE, UNPUBLISHED
 from tests.models.measured_runs import (
     ETA_LOGPROB,
     ETA_TRAIN,
@@ -318,3 +320,31 @@ def test_what_was_not_timed_is_unattributed():
         calibrate(run, Measured())
     composed = calibrate(run, replace(seen, step_s=None, unattributed_s=np.array([4.0])))
     assert composed.unattributed_s == 4 and composed.step_s == pytest.approx(seen.step_s[0] + 1)
+
+
+def test_an_unsaid_replica_is_the_one_that_tells_the_seconds():
+    """The best rate would be another replica than the one of two GPUs that made the seconds."""
+    told = workload(LLAMA_70B, replica_gpus=2)
+    seen = measured(told, DecodeFactors())
+    found = calibrate(replace(told, replica_gpus=None), seen)
+    assert found.operating.replica_gpus == 2
+    size = factors(found)["replica_gpus"]
+    assert size.basis == "prior" and not size.identified and size.low <= 2 <= size.high
+    assert factors(found)["eta_bandwidth"].value == pytest.approx(0.9, rel=1e-3)
+
+
+def test_no_replica_is_refused_while_another_explains_the_seconds():
+    """Spread experts leave all of the attention to every GPU of a wide replica: that alone takes longer
+    than engines that split every matrix 32 ways, which is what made the seconds.
+    """
+    small = replace(ROUND, hbm_bytes=60e9)
+    pools = {"engines": Pool(small, 256, "fp8"), "trainer": Pool(small, 256, "bf16")}
+    told = workload(DEEPSEEK_V3, replica_gpus=32, **pools)
+    seen = measured(told, DecodeFactors(eta_bandwidth=0.9, layer_s=2e-6))
+    spread = operate(told, told.engines, 32, spread=True)
+    assert fit_rollout(told, spread, seen.rollout_s).refusals[0].value > 1
+    assert not calibrate(told, seen).refusals
+    free = calibrate(replace(told, replica_gpus=None), seen)
+    assert not free.refusals and not free.operating.expert_parallel
+    nothing = replace(seen, rollout_s=seen.rollout_s / 50, step_s=None)
+    assert calibrate(replace(told, replica_gpus=None), nothing).refused("rollout")

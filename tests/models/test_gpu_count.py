@@ -9,7 +9,7 @@ from models.calibration import calibrate
 from models.gpu_count import GpuCount, gpus_for_step_time
 from models.projection import Band, project
 from models.workload import Pool
-from tests.models.llms import ROUND, TWICE, UNPUBLISHED
+from tests.models.llms import MOE, ROUND, TWICE, UNPUBLISHED
 from tests.models.measured_runs import measured, target, workload
 
 TENTHS = Band(1.0, 0.8, 1.25)
@@ -81,3 +81,22 @@ def test_unknown_facts_are_named_and_nothing_is_counted():
     assert "unpublished: hbm_bytes_per_s" in got.unknown
     with pytest.raises(ValueError, match="unit"):
         counted(workload(), target(TWICE), 100.0, unit=0)
+
+
+def test_no_count_holds_less_memory_than_states_that_no_model_explains():
+    """100 B parameters need over 600 GB a copy with their gradients; six GPUs of 100 GB trained them all the
+    same (offloaded), so a platform of the same memory a GPU needs six as well, however fast it is.
+    """
+    run = workload(MOE, engines=Pool(ROUND, 6, "fp8"), trainer=Pool(ROUND, 6, "bf16"), replica_gpus=2)
+    quick = replace(
+        ROUND,
+        platform_id="quick",
+        flops={name: rate and rate * 20 for name, rate in ROUND.flops.items()},
+        hbm_bytes_per_s=ROUND.hbm_bytes_per_s * 20,
+    )
+    seen = measured(workload(MOE, gpus=8, replica_gpus=2))
+    asked = (run, seen, calibrate(run, seen), target(quick, gpus=6), seen.mean("step_s"))
+    got = gpus_for_step_time(*asked, unit=1, draws=400)
+    assert got.gpus == 6
+    few = project(run, seen, calibrate(run, seen), [target(quick, gpus=5)], 200)
+    assert np.isnan(few.step_s).all() and "hold less than those of the run" in few.unknown[0][0]
