@@ -77,7 +77,7 @@ class ClusteredGain:
 class JointMeans:
     """Means of several score vectors over the same tasks: `values` and `se` of shape (candidates,).
 
-    `factor`: (candidates, clusters), F F' is their CR2 covariance; `df`: Satterthwaite degrees of freedom.
+    `factor`: (candidates, columns), F F' is their CR2 covariance; `df`: Satterthwaite degrees of freedom.
     """
 
     values: Floats
@@ -182,6 +182,8 @@ def joint_means(
     parts = np.array([groups.parts(row) for row in grid])
     values = parts.sum(axis=1)
     factor = (parts - groups.weights * values[:, None]) / np.sqrt(1 - groups.weights)
+    if factor.shape[1] > len(values):  # the same covariance from fewer columns
+        factor = np.linalg.qr(factor.T, mode="r").T
     return JointMeans(values, factor, satterthwaite_df(groups.weights))
 
 

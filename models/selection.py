@@ -15,7 +15,7 @@ from models.clustered import Estimand, JointMeans, clustered_gain, joint_means
 from models.stats import Interval, se_share, z_value
 
 Floats = npt.NDArray[np.float64]
-SIZE = 20_000
+SIZE = 10_000
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,8 @@ def best_of(
     joint = joint_means(new - old, clusters, estimand=estimand)
     noise = joint.noise(SIZE, seed)
     chosen = int(joint.values.argmax())
-    seen = clustered_gain(new[chosen] - old, clusters, confidence, estimand=estimand, method="cr2_t")
+    change = new[chosen] - old
+    seen = clustered_gain(change, clusters, confidence, estimand=estimand, method="cr2_t", draws=100)
     single = float(stdtrit(joint.df, 0.5 + confidence / 2))
     # A candidate without variation has no t; its own exact bound stands in `seen`.
     ratios = noise[joint.se > 0] / joint.se[joint.se > 0][:, None]
