@@ -21,6 +21,7 @@ from models.accrual import days
 from models.cents import FULL, apportion
 
 _MOMENT = timedelta(microseconds=1)
+_HOLDS = "{said} held no GPU then, so {holder} bears what it held and {said} the rest"
 
 
 @dataclass(frozen=True)
@@ -335,13 +336,7 @@ class _Matcher:
                 f"that bought {bought:,.2f}. Their dollars are shared in proportion."
             )
             out.append(Notice("over_matched", words, "costs"))
-        for (said, holder), lines in sorted(self.disputed.items()):
-            n = len(lines)
-            words = (
-                f"{n} {plural('line', n)} of {said} by a tag {'names' if n == 1 else 'name'} a machine that "
-                f"{holder} held then by samples or the scheduler: the tag counts."
-            )
-            out.append(Notice("tag_and_holder_differ", words, said))
+        out += self._disputes()
         if self.all.ambiguous:
             words = (
                 f"{listing(self.all.ambiguous)} may be jobs of the scheduler file under other names: say "
@@ -358,4 +353,17 @@ class _Matcher:
                 "machines bears all of it, and what of it was not allocated is not known."
             )
             out.append(Notice("no_quantity", words, "costs"))
+        return out
+
+    def _disputes(self) -> list[Notice]:
+        """Lines whose tag names one, while another held the machine: who bears them then."""
+        out = []
+        for (said, holder), lines in sorted(self.disputed.items()):
+            for ours, ending in ((True, "the tag counts"), (False, _HOLDS.format(said=said, holder=holder))):
+                n = sum((self.how.get(line) in ("tag", "booked")) is ours for line in lines)
+                words = (
+                    f"{n} {plural('line', n)} of {said} by a tag {'names' if n == 1 else 'name'} a "
+                    f"machine that {holder} held then by samples or the scheduler: {ending}."
+                )
+                out += [Notice("tag_and_holder_differ", words, said)] if n else []
         return out

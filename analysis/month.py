@@ -96,6 +96,8 @@ def _answer(found: Shares, sums: Sums | None, inside: Result) -> str:
     when = period_words(found.period)
     whole = cents(found.usd)
     text = f"{when}: {_paid(found, sums)}"
+    if _has_foreign(found):
+        text += ", lines with no rate into US dollars left out"
     work = _productive(inside)
     if work is not None and whole > 0:
         value, low, high = (part / float(whole) for part in work)
@@ -109,9 +111,14 @@ def _answer(found: Shares, sums: Sums | None, inside: Result) -> str:
     return f"{text}. {rest[:1].upper()}{rest[1:]}{counted}."
 
 
+def _has_foreign(found: Shares) -> bool:
+    return any(notice.code == "currency_left_out" for notice in found.notices)
+
+
 def _paid(found: Shares, sums: Sums | None) -> str:
     if sums is None:
-        return f"no invoice of GPUs is loaded; the runs come to {usd(found.usd)} at the prices of the book"
+        which = "invoice of GPUs in US dollars" if _has_foreign(found) else "invoice of GPUs"
+        return f"no {which} is loaded; the runs come to {usd(found.usd)} at the prices of the book"
     billed = usd(sums.effective if found.invoice_usd is None else found.invoice_usd)
     if sums.explained is None:
         return f"{billed} billed"

@@ -1,9 +1,10 @@
 """What of an invoice the runs and jobs explain, to the cent, and the rest line by line."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import ClassVar
 
-from analysis.bill import Bill
+from analysis.bill import Bill, Charge
 from analysis.billlines import Sums, add_lines, read_lines
 from analysis.common import figure, result
 from analysis.linebearers import bearers, open_lines
@@ -14,11 +15,11 @@ from analysis.reconciled import tables
 from analysis.result import Figure, Notice, Result
 from analysis.shares import BILL, Shares
 from analysis.spend import synthetic_notice
-from analysis.words import month_words, plural
+from analysis.words import listing, month_words, plural
 from data.queries import bills as queries
 from data.queries.known import has_uploads
 from data.view import View
-from models.cents import cents, exact
+from models.cents import cents, exact, total
 
 EXACT = "usd_exact"
 
@@ -89,10 +90,23 @@ def percent_words(frac: Decimal) -> str:
     return f"{min(Decimal('99.9'), max(Decimal('0.1'), shown))} %"
 
 
+def foreign_words(charges: Sequence[Charge]) -> str:
+    """Amounts without a rate into dollars: '7.50 EUR in 2 lines', by currency; '' without any."""
+    codes = sorted({charge.currency for charge in charges})
+    mine = {code: [charge.own for charge in charges if charge.currency == code] for code in codes}
+    return listing(
+        [
+            f"{cents(total(own)):,} {code} in {len(own):,} {plural('line', len(own))}"
+            for code, own in mine.items()
+        ]
+    )
+
+
 def _answer(bill: Bill, sums: Sums) -> str:
     when = (
         f"the {period_words(bill)} invoice" if bill.period != ALL else f"all invoices, {period_words(bill)}"
     )
+    when = f"the US dollars of {when}" if bill.foreign else when
     explained = sums.effective - sums.open
     if sums.explained is None:
         head = (
@@ -106,6 +120,8 @@ def _answer(bill: Bill, sums: Sums) -> str:
         share = f"{usd(explained)} of {usd(sums.effective)}"
         head = f"Explains {percent_words(sums.explained)} of {when}: {share}; {open_words(sums)}."
     more = [head]
+    if bill.foreign:
+        more.append(f"In none of this: {foreign_words(bill.foreign)}, for want of a rate into dollars.")
     idle = [f"{usd(sums.commitments)} commitments that nobody used"] if sums.commitments else []
     idle += [f"{usd(sums.capacity)} idle capacity that no workload used"] if sums.capacity else []
     idle += [f"{usd(sums.unheld)} GPU time that no run or job held"] if sums.unheld else []
@@ -133,6 +149,12 @@ def open_words(sums: Sums) -> str:
 
 def _no_bill(view: View, bill: Bill) -> Notice:
     when = f" for {period_words(bill)}" if bill.period != ALL else ""
+    if bill.foreign:
+        words = (
+            f"The bill{when} holds {foreign_words(bill.foreign)}, and no rate into dollars: enter one on the "
+            "Price book page, and its lines are matched to runs."
+        )
+        return Notice("bill_without_rate", words, "costs")
     words = (
         f"No bill is loaded{when}: load a FOCUS export, a cost export of Azure or a rate card on the "
         "Telemetry page, and its lines are matched to runs."

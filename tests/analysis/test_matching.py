@@ -35,6 +35,18 @@ def test_a_tag_wins_over_the_machine(empty_home: Home, tmp_path: Path) -> None:
     assert said.startswith("1 line of r2 by a tag names a machine that r1 held then")
 
 
+def test_a_tag_of_a_run_that_held_nothing_then_leaves_the_holder_its_part(
+    empty_home: Home, tmp_path: Path
+) -> None:
+    """r1 held the machine for 12 of 24 hours, r2, whom the tag names, nothing: $240 each."""
+    hold(empty_home, "r1", DAY, 12, hosts={"node-a": 8})
+    hold(empty_home, "r2", DAY + timedelta(days=2), 24, hosts={"node-b": 8})
+    load(empty_home, tmp_path, [charge(480, gpu_h=192, node="node-a", Tags='{"run": "r2"}')])
+    assert by(shares(empty_home), "run", "how") == {("r1", "resource"): 240.0, ("r2", "none"): 240.0}
+    (said,) = [n.text for n in shares(empty_home).notices if n.code == "tag_and_holder_differ"]
+    assert said.endswith("r2 held no GPU then, so r1 bears what it held and r2 the rest.")
+
+
 def test_a_tag_on_a_machine_that_others_held_at_another_time_is_no_dispute(
     empty_home: Home, tmp_path: Path
 ) -> None:
