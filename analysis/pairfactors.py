@@ -2,6 +2,8 @@
 
 import functools
 import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -180,13 +182,30 @@ def _training(catalogue: Catalogue, cases: tuple[Case, ...], usable: Mask, asked
 
 
 def _decode(catalogue: Catalogue, cases: tuple[Case, ...], usable: Mask, asked: _Asked) -> float:
-    """Speed lost or gained by other models of the class on the same step between generations."""
+    """Speed lost or gained by other models of the class on the same step between generations.
+
+    A step to a generation without pairs goes by the one that the platform was measured against: what that
+    step showed is kept, and nothing is known of the rest. So a move in two legs is the move in one.
+    """
     kin = kin_of(catalogue, asked.platform_a, asked.platform_b)
     if kin != BETWEEN:
         kin += " moe" if asked.moe else " dense"
-    alike = [c for c, here in zip(cases, usable, strict=True) if here and c.kin == kin]
+    known = [c for c, here in zip(cases, usable, strict=True) if here]
+    alike = [c for c in known if c.kin == kin] or _first_leg(known, kin)
     gaps = [c.measured - _physics(c) for c in alike]
     return -shared_gap(np.array(gaps), [c.group for c in alike])
+
+
+def _first_leg(known: Sequence[Case], kin: str) -> list[Case]:
+    """Pairs of the class from the same generation to the other one with most of them."""
+    start, _, rest = kin.partition(" -> ")
+    klass = rest.rpartition(" ")[2]
+    legs = [c for c in known if c.kin.startswith(f"{start} -> ") and c.kin.endswith(f" {klass}")]
+    legs = [c for c in legs if c.kin != f"{start} -> {start} {klass}"]
+    if not legs or rest == f"{start} {klass}":
+        return []
+    most = Counter(c.kin for c in legs).most_common(1)[0][0]
+    return [c for c in legs if c.kin == most]
 
 
 def _physics(case: Case) -> float:
@@ -214,9 +233,20 @@ def _fixed_share(cases: tuple[Case, ...], usable: Mask) -> float:
 
 
 def _band(pairs: Pairs, usable: Mask, *, known: bool) -> tuple[float, float]:
-    """p10 and p90 of log(measured / predicted speed): pairs of these platforms, else left-out platforms."""
+    """p10 and p90 of log(measured / predicted speed): pairs of these platforms, else left-out platforms.
+
+    No side of an unseen pair is surer than that of a seen one: platforms left out so far were faster than
+    predicted, which is no promise that the next one will be.
+    """
+    seen = _ends(pairs, usable, pairs.predicted)
+    if known:
+        return seen
+    out = _ends(pairs, usable, pairs.platform_out)
+    return float(np.minimum(seen[0], out[0])), float(np.maximum(seen[1], out[1]))
+
+
+def _ends(pairs: Pairs, usable: Mask, predicted: Floats) -> tuple[float, float]:
     signs = np.array([float(c.sign) for c in pairs.cases])
-    predicted = pairs.predicted if known else pairs.platform_out
     residuals = ((pairs.measured - predicted) * signs)[usable]
     residuals = residuals[np.isfinite(residuals)]
     if len(residuals) < FEWEST:

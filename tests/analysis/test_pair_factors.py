@@ -1,0 +1,44 @@
+"""Factors of moves that nobody published: no surer than those that were, the same in two legs as in one."""
+
+import math
+
+import pytest
+
+from analysis.pairfactors import SEEN, UNSEEN, pair_factor
+from data.catalogue import load_catalogue
+
+BOOK = load_catalogue()
+
+
+@pytest.mark.parametrize("phase", ["decode", "training"])
+def test_no_side_of_an_unseen_move_is_surer_than_a_seen_one(phase):
+    seen = pair_factor(BOOK, phase, "h100-sxm", "b200-hgx")
+    for start in ("h100-sxm", "gb200-nvl72"):
+        unseen = pair_factor(BOOK, phase, start, "vera-rubin-nvl72")
+        assert (seen.basis, unseen.basis) == (SEEN, UNSEEN)
+        assert unseen.low / unseen.factor <= seen.low / seen.factor * (1 + 1e-9)
+        assert unseen.high / unseen.factor >= seen.high / seen.factor * (1 - 1e-9)
+        assert unseen.high / unseen.low > seen.high / seen.low
+
+
+@pytest.mark.parametrize("moe", [True, False])
+def test_a_generation_without_pairs_keeps_what_the_leg_to_a_known_one_showed(moe):
+    """Hopper to Blackwell is published, Blackwell to Rubin is not: in two legs as in one."""
+
+    def factor(a, b):
+        return pair_factor(BOOK, "decode", a, b, moe=moe).factor
+
+    legs = factor("h100-sxm", "gb200-nvl72") * factor("gb200-nvl72", "vera-rubin-nvl72")
+    assert factor("h100-sxm", "vera-rubin-nvl72") == pytest.approx(legs)
+    assert factor("gb200-nvl72", "vera-rubin-nvl72") == 1
+    assert factor("vera-rubin-nvl72", "h100-sxm") == pytest.approx(1 / legs)
+    assert factor("mi300x", "mi355x") == 1
+
+
+def test_legs_are_of_the_class_and_without_the_model_left_out():
+    dense, moe = (
+        pair_factor(BOOK, "decode", "h100-sxm", "vera-rubin-nvl72", moe=moe).factor for moe in (False, True)
+    )
+    assert abs(math.log(moe / dense)) > 0.1
+    lone = pair_factor(BOOK, "decode", "h100-sxm", "vera-rubin-nvl72", leave_out="llama-3.1-70b").factor
+    assert lone == 1
