@@ -150,6 +150,12 @@ def import_command(store: "Store", arguments: Mapping[str, Any], _: "Progress") 
         plan = plan_import(path.read_bytes(), path.name, view.catalogue, choices)
     decision = None
     if not arguments["dry_run"]:
+        if not plan.prices:
+            why = " ".join(
+                f"{n} {'row' if n == 1 else 'rows'}: {words}" for _, n, words in by_trap(plan.set_aside)
+            )
+            more = "Run it with --dry-run: that names every row, and the GPU names that you may map."
+            raise UserError("The file holds no price that can be used", plan.file, f"{why} {more}".strip())
         day, source = date.fromisoformat(arguments["date"]), str(arguments["source"])
         entered = import_prices(
             store, plan.prices, as_of=day, source=source, file=plan.file, sha256=plan.sha256

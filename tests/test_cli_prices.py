@@ -71,3 +71,14 @@ def test_source_and_date_are_required(home: str, file: str, left_out: str) -> No
     del told[left_out]
     with pytest.raises(SystemExit):
         cli.main(["prices", "import", file, *(w for pair in told.items() for w in pair), "--home", home])
+
+
+def test_a_list_without_a_usable_price_says_why(home: str, tmp_path: Path, capsys) -> None:
+    path = tmp_path / "pricing.csv"
+    path.write_text("AcceleratorName,PricePerAccelerator\nH100,2.5\nH100,3.1\nB200,0\n", encoding="utf-8")
+    code = cli.main(
+        ["prices", "import", str(path), "--source", "our hall", "--date", "2026-05-01", "--home", home]
+    )
+    words = capsys.readouterr().err
+    assert code == 1 and "2 rows: The row does not say which form factor of the GPU it is." in words
+    assert "1 row: A price of 0 is not a price." in words and "--dry-run" in words

@@ -39,7 +39,7 @@ class ImportPlan:
     """`rows` = `priced` + set aside + ignored. `prices` are rows of a price decision, one an offer.
 
     `dropped_spot`: spot prices that are none, of rows whose list price counts. `findings`: (code, rows,
-    sentence). `unknown`: GPU names that a person may map, with their rows; `reasons`: what each of them lacks;
+    sentence). `unknown`: GPU names that a person may map, with their rows; `reasons`: what each lacks;
     `offered`: ids of the platforms of its model, of which a form factor would pick one.
     """
 
@@ -189,7 +189,25 @@ def _prices(
         regions = sorted({p.offer.region for p in same if p.offer.region})
         out.append(_price(slot, value, same[0].offer, regions, values[slot] > 1, book, choices))
         odd["far_from_book"] += _is_far(slot, value, book) and choices.currency == t.USD
-    return out
+    return _named_apart(out)
+
+
+def _named_apart(prices: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """An id of its own for every price: offers that only cores or disks tell apart get numbers, the lowest
+    price none.
+    """
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for price in prices:
+        groups.setdefault(price["price_id"], []).append(price)
+    taken = set(groups)
+    for name, same in groups.items():
+        number = 1
+        for price in sorted(same, key=lambda one: one["value"])[1:]:
+            while (apart := f"{name}-{(number := number + 1)}") in taken:
+                continue
+            price["price_id"] = apart
+            taken.add(apart)
+    return prices
 
 
 def _price(

@@ -241,6 +241,27 @@ def test_gpuhunt_tells_spot_by_a_column() -> None:
     assert prices(found) == [("h100-sxm", "on_demand", 3.0), ("h100-sxm", "spot", 1.5)]
 
 
+def test_two_prices_of_one_instance_in_one_region_are_two_prices(store: Store) -> None:
+    """Rows that differ in cores or disks alone: none may hide the other under a common id."""
+    rows = [
+        {"instance_name": "p5.48xlarge", "location": "us", "price": price, "gpu_count": 8, "gpu_name": "H100",
+         "gpu_memory": 80}
+        for price in (98.32, 90.0, 94.0)
+    ]  # fmt: skip
+    found = plan(*rows, columns=HUNT, provider="cloud")
+    named = {str(row["price_id"]): row["value"] for row in found.prices}
+    assert sorted(named.values()) == [11.25, 11.75, 12.29]
+    assert [named[name] for name in sorted(named, key=lambda name: (len(name), name))] == [
+        11.25,
+        11.75,
+        12.29,
+    ]
+    load(store, found)
+    with store.view() as view:
+        held = {p.value for p in view.catalogue.prices() if p.price_id in named}
+    assert held == {11.25, 11.75, 12.29}
+
+
 def test_a_slurm_list_prices_the_gpu_alone() -> None:
     columns = ["Region", "Zone", "PricePerVCPU", "PricePerMemoryGB", "AcceleratorName", "PricePerAccelerator"]
     found = plan(
