@@ -18,6 +18,7 @@ NAMES = {
     "eta_bandwidth": "Memory bandwidth achieved",
     "layer_s": "Constant of a layer",
     "in_flight": "Sequences in flight",
+    "replica_gpus": "GPUs of a replica",
     "tail_frac": "Share of the tail",
     "longest_response": "Longest response",
     "eta_prefill": "FLOP/s achieved",
@@ -36,7 +37,7 @@ def show_calibration(result: Result) -> None:
         st.caption("Phases of this run are not timed, so no factor of a phase can be set by it.")
         return
     rows = records(frame)
-    priors = [_lower(f"{phase_name(str(r['phase']))}: {_name(r)}") for r in rows if not r["identified"]]
+    priors = [f"{_name(r)} ({_lower(phase_name(str(r['phase'])))})" for r in rows if not r["identified"]]
     rest = f" These rest on a prior: {'; '.join(priors)}." if priors else ""
     st.caption(
         md_escape(f"{len(rows) - len(priors)} of {len(rows)} factors are identified by the run.{rest}")
@@ -66,7 +67,8 @@ def _shown(rows: list[dict[str, Any]]) -> pd.DataFrame:
 
 def _name(row: Mapping[str, Any]) -> str:
     name = str(row["name"])
-    return NAMES.get(name, name.replace("_", " "))
+    words = name.replace("_", " ")
+    return NAMES.get(name, words[:1].upper() + words[1:])
 
 
 def _value(value: Any) -> str:
