@@ -55,6 +55,18 @@ class Sigmoid:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """What a curve was fitted on and how, for what the refits alone do not tell."""
+
+    points: Points
+    start: float | None
+    start_se: float
+    floor: float
+    noise: str
+    seed: int
+
+
+@dataclass(frozen=True)
 class Curve:
     """A fitted curve, its bootstrap refits (draws,) and what it was fitted on.
 
@@ -72,6 +84,7 @@ class Curve:
     x_last: float
     ceiling: float
     unbounded_frac: float
+    origin: Origin
     confidence: float = 0.95
 
     @property
@@ -132,7 +145,8 @@ def fit_curve(
     return Curve(
         Sigmoid(*(float(np.atleast_1d(num(v))[0]) for v in (fit.start, fit.top, fit.mid, fit.exponent))),
         _sigmoid(refits), noise_sd, len(middle), free, float(points.x[0]), float(points.x[-1]), ceiling,
-        float((refits.upper >= ceiling - 1e-9).mean()), confidence,
+        float((refits.upper >= ceiling - 1e-9).mean()),
+        Origin(points, start, start_se, floor, noise, seed), confidence,
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from models.curve import Curve, Sigmoid, interval_of
 from models.curve_fit import Floats
+from models.curve_profile import amount_draws
 from models.shapes import Num, num
 from models.stats import Interval
 
@@ -30,8 +31,8 @@ Price = Callable[[Floats], Floats]
 class Target:
     """Amount or USD to a score. Infinite: not reachable, the target lies at or above the top.
 
-    `reachable_frac` is the share of refits that reach it; `beyond` how often the last amount seen goes into
-    the amount needed (above 1: extrapolated).
+    `reachable_frac` is how sure it is that it is reached at all; `beyond` how often the last amount seen
+    goes into the amount needed (above 1: extrapolated).
     """
 
     interval: Interval
@@ -80,20 +81,21 @@ class Stop:
 
 
 def amount_to_target(curve: Curve, target: float) -> Target:
-    """Amount at which the curve reaches a score."""
+    """Amount at which the curve reaches a score, with its profile interval (models/curve_profile.py)."""
     return _target(curve, target, lambda x: x, None)
 
 
 def cost_to_target(curve: Curve, target: float, price: Price, price_draws: Price | None = None) -> Target:
-    """USD at which the curve reaches a score: price(x(R)). `price_draws` holds joint draws of the price."""
+    """USD at which the curve reaches a score: price(x(R)), profile interval; `price_draws`: joint with it."""
     return _target(curve, target, price, price_draws)
 
 
 def _target(curve: Curve, target: float, price: Price, price_draws: Price | None) -> Target:
     drawn = price_draws or price
-    spent = curve.interval(lambda s: usd_to(s, target, price), lambda s: usd_to(s, target, drawn))
-    reached = float(np.isfinite(curve.draws.amount(target)).mean())
-    return Target(spent, reached, float(curve.fit.amount(target)) / curve.x_last)
+    amounts = amount_draws(curve, target)
+    spent = float(usd_to(curve.fit, target, price))
+    found = interval_of(spent, _usd(drawn, amounts), curve.n, curve.confidence)
+    return Target(found, float(np.isfinite(amounts).mean()), float(curve.fit.amount(target)) / curve.x_last)
 
 
 def usd_to(curve: Sigmoid, target: Num, price: Price) -> Floats:

@@ -64,7 +64,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Family:
-    """A rise g(x, shape) with a box of its shape parameters (k, 2) and as many grid values each."""
+    """A rise g(x, shape) with the box (free, 2) of its free shape parameters and their grid sizes."""
 
     name: str
     rise: Callable[[Floats, Floats], Floats]
@@ -155,7 +155,12 @@ def _rows_of(levels: Levels, rows: slice | npt.NDArray[np.intp], copies: int) ->
 
 
 def _fit_chunk(x: Floats, y: Floats, w: Floats, family: Family, levels: Levels) -> Fits:
-    shape = _start(x, y, w, family, levels)
+    return polish(x, y, w, family, levels, _start(x, y, w, family, levels))
+
+
+def polish(x: Floats, y: Floats, w: Floats, family: Family, levels: Levels, start: Floats) -> Fits:
+    """Levenberg-Marquardt from the shapes `start` (copies, k); columns beyond `family.free` do not move."""
+    shape = start.copy()
     lower, upper, rss = _solve(family.rise(x, shape), y, w, levels)
     damping, live = np.full(len(y), 1e-3), np.arange(len(y))
     for _ in range(_STEPS):
@@ -181,12 +186,17 @@ def _start(x: Floats, y: Floats, w: Floats, family: Family, levels: Levels) -> F
     best, best_rss = np.zeros(len(y), dtype=np.intp), np.full(len(y), np.inf)
     for index in range(0, len(rises), 64):
         block = rises[index : index + 64]
-        rss = _solve_sums(_sums(block, y, w), levels)[2]
+        rss = grid_rss(block, y, w, levels)
         found = rss.argmin(axis=1)
         value = rss[np.arange(len(y)), found]
         better = value < best_rss
         best[better], best_rss[better] = index + found[better], value[better]
-    return shapes[best].copy()
+    return shapes[best]
+
+
+def grid_rss(rises: Floats, y: Floats, w: Floats, levels: Levels) -> Floats:
+    """Sums of squares (copies, rises) of every copy (copies, n) against every rise (rises, n)."""
+    return _solve_sums(_sums(rises, y, w), levels)[2]
 
 
 def _marquardt(
@@ -200,8 +210,8 @@ def _marquardt(
         values: Floats = lower[:, None] + (upper - lower)[:, None] * rise
         return values
 
-    columns = []
-    for k in range(shape.shape[1]):
+    columns, moving = [], family.free
+    for k in range(moving):
         nudge = np.zeros(shape.shape[1])
         nudge[k] = _DIFFERENCE
         columns.append((curve(shape + nudge) - curve(shape - nudge)) / (2 * _DIFFERENCE))
@@ -211,9 +221,10 @@ def _marquardt(
     pull = np.einsum("bnk,bn->bk", jacobian, off)
     diagonal = np.einsum("bkk->bk", normal)
     extra = damping[:, None] * diagonal + 1e-14 * (1 + diagonal.max(axis=1, keepdims=True))
-    eye = np.eye(shape.shape[1])
-    step = np.linalg.solve(normal + extra[:, :, None] * eye, pull[:, :, None])[:, :, 0]
-    moved: Floats = np.clip(shape + np.clip(step, -1.0, 1.0), family.box[:, 0], family.box[:, 1])
+    step = np.linalg.solve(normal + extra[:, :, None] * np.eye(moving), pull[:, :, None])[:, :, 0]
+    moved = shape.copy()
+    inside = np.clip(step, -1.0, 1.0) + shape[:, :moving]
+    moved[:, :moving] = np.clip(inside, family.box[:, 0], family.box[:, 1])
     return moved
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.curve import Curve, Sigmoid, band, fit_curve
+from models.curve import Curve, Origin, Sigmoid, band, fit_curve
 from models.curve_cost import (
     GO_ON,
     STOP,
@@ -79,14 +79,14 @@ def test_cost_to_target_of_a_fit(fitted):
     assert found.interval.low < usd_to(TRUTH, 0.55, neocloud) < found.interval.high
     assert found.reachable and found.bounded and found.reachable_frac == 1
     assert found.beyond == pytest.approx(found.interval.value / 2.75 / 16000)
-    # the interval is the band read sideways
+    # where the top is well seen, the profile agrees with the bootstrap band read sideways
     ends = band(fitted, np.array([found.interval.low, found.interval.high]) / 2.75)
-    assert (ends.high[0], ends.low[1]) == pytest.approx((0.55, 0.55), abs=1e-3)
+    assert (ends.high[0], ends.low[1]) == pytest.approx((0.55, 0.55), abs=2e-3)
 
 
 def test_a_target_above_the_top_is_not_reachable_and_one_near_it_has_no_upper_end(fitted):
     above = cost_to_target(fitted, 0.70, neocloud)
-    assert not above.reachable and above.reachable_frac == 0 and math.isinf(above.interval.low)
+    assert not above.reachable and above.reachable_frac < 0.01 and math.isinf(above.interval.low)
     near = cost_to_target(fitted, fitted.fit.top - 0.002, neocloud)
     assert near.reachable and not near.bounded
     assert 0.3 < near.reachable_frac < 0.975 and math.isfinite(near.interval.low)
@@ -110,8 +110,12 @@ def test_draws_of_the_price_are_joint_with_those_of_the_curve(fitted):
     plain = cost_to_target(fitted, 0.5, neocloud).interval
     joint = cost_to_target(fitted, 0.5, neocloud, lambda hours: rates * hours).interval
     assert joint.value == plain.value
-    expected = np.sort(rates * fitted.draws.amount(0.5))[[12, 487]]
-    assert [joint.low, joint.high] == pytest.approx(expected.tolist())
+    # product of two nearly log-normal numbers: their log spreads add in squares
+    amount = amount_to_target(fitted, 0.5).interval
+    spreads = [
+        math.log(high / low) for low, high in ((amount.low, amount.high), np.quantile(rates, [0.025, 0.975]))
+    ]
+    assert math.log(joint.high / joint.low) == pytest.approx(math.hypot(*spreads), rel=0.1)
     assert joint.high - joint.low > 2 * (plain.high - plain.low)
 
 
@@ -185,7 +189,8 @@ def test_stop_line_of_a_fit_and_its_verdict(fitted):
 def test_going_on_does_not_pay_when_a_dear_flat_stretch_lies_before_the_points():
     """The line lies ahead, yet what is won up to it is worth less than it costs."""
     late = Sigmoid(*(np.full(200, v) for v in (0.1, 0.2, 50_000.0, 6.0)))
-    curve = Curve(Sigmoid(0.1, 0.2, 50_000.0, 6.0), late, 0.01, 20, 3, 100.0, 1000.0, 1.0, 0.0)
+    seen = Origin(Points(np.array([100.0, 1000.0]), np.array([0.1, 0.1])), 0.1, 0.0, 0.0, "residuals", 1)
+    curve = Curve(Sigmoid(0.1, 0.2, 50_000.0, 6.0), late, 0.01, 20, 3, 100.0, 1000.0, 1.0, 0.0, seen)
     worth = 1.2 * float(min(usd_per_point(late, x, neocloud)[0] for x in np.linspace(2e4, 9e4, 200)))
     found = stop_line(curve, worth, neocloud)
     assert found.amount.low > 1000 and found.stop_frac == 1
