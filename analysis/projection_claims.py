@@ -62,7 +62,8 @@ def _baseline(asked: Asked, aimed: Aimed, platform_id: str) -> Step | None:
     aim = Aim(platform_id, platform_id, platform_id, aimed.gen_precision, aimed.train_precision)
     one_pool = asked.source.pools.engines is asked.source.pools.trainer and aimed.engines == aimed.trainer
     count = Count(aimed.engine_gpus, aimed.trainer_gpus, one_pool)
-    target = placed_target(asked, aim, count, factors_of(asked.book, asked.source, aim, asked.is_moe))
+    factors = factors_of(asked.book, asked.source, aim, asked.params.on_source, asked.is_moe)
+    target = placed_target(asked, aim, count, factors)
     drawn: Projection = project(
         model.workload, model.measured, model.calibration, [target], asked.params.draws, asked.params.seed
     )

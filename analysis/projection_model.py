@@ -152,7 +152,7 @@ def placed_target(asked: Asked, aim: Aim, count: Count, factors: Factors) -> Tar
 def _held(asked: Asked, aim: Aim) -> Seen:
     """A target with its GPUs, before its seconds: NaN draws and a reason where there is no count."""
     book, source, params = asked.book, asked.source, asked.params
-    factors = factors_of(book, source, aim, asked.is_moe)
+    factors = factors_of(book, source, aim, params.on_source, asked.is_moe)
     count, cycle = same_gpus(source, aim, book), None
     rent = asked.rents.of_aim(aim, count)
     if count.gpus:

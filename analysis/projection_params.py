@@ -53,6 +53,11 @@ class ProjectionParams(CommonParams):
         return value
 
     @property
+    def on_source(self) -> tuple[str, str]:
+        """Precision of generation and training of the run itself."""
+        return self.source_gen_precision, self.source_train_precision
+
+    @property
     def on_target(self) -> tuple[str, str]:
         """Precision of generation and training on the targets."""
         gen = self.source_gen_precision if self.gen_precision == "same" else self.gen_precision
@@ -62,7 +67,7 @@ class ProjectionParams(CommonParams):
     @property
     def changes_precision(self) -> bool:
         """True when a target computes at another precision than the run."""
-        return self.on_target != (self.source_gen_precision, self.source_train_precision)
+        return self.on_target != self.on_source
 
 
 def parse_quotes(quotes: Sequence[str]) -> dict[str, float]:

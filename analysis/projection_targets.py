@@ -177,17 +177,19 @@ class Factors:
         return SEEN if all(p.basis == SEEN for p in parts) else UNSEEN
 
 
-def factors_of(book: Catalogue, source: SourceRun, aim: Aim, moe: bool) -> Factors:
-    """Factors from the run's platforms to those of `aim`."""
+def factors_of(
+    book: Catalogue, source: SourceRun, aim: Aim, precisions: tuple[str, str], moe: bool
+) -> Factors:
+    """Factors from the run's platforms to those of `aim`, at the run's `precisions` (engines, trainer)."""
     pools = source.pools
     if pools.engines is None or pools.trainer is None:
         raise ValueError(f"{source.run} has no pools")
     a, b = pools.engines.platform_id, pools.trainer.platform_id
     return Factors(
-        decode=pair_factor(book, "decode", a, aim.engines, precision=aim.gen_precision, moe=moe),
-        training=pair_factor(book, "training", b, aim.trainer, precision=aim.train_precision, moe=moe),
-        prefill=pair_factor(book, "training", a, aim.engines, precision=aim.gen_precision, moe=moe),
-        step=pair_factor(book, "rl_step", a, aim.engines, precision=aim.train_precision),
+        decode=pair_factor(book, "decode", a, aim.engines, precision=precisions[0], moe=moe),
+        training=pair_factor(book, "training", b, aim.trainer, precision=precisions[1], moe=moe),
+        prefill=pair_factor(book, "training", a, aim.engines, precision=precisions[0], moe=moe),
+        step=pair_factor(book, "rl_step", a, aim.engines, precision=precisions[1]),
     )
 
 

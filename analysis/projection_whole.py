@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from analysis.projection_money import Floats
+from models.moved_decode import reached_speed
 from models.moves import Band, Target
 from models.projection import FLOOR_SIGMA
 from models.transfer import PRIOR_SHARES, StepCase, step_ratio
@@ -21,12 +22,11 @@ def whole_ratio(engines: Pool, trainer: Pool, target: Target, fixed_frac: float)
     if (target.engines, target.trainer) == (engines, trainer):
         return 1.0
     ends = (engines.machine.hbm_bytes_per_s, target.engines.machine.hbm_bytes_per_s)
-    flops = target.trainer.machine.flops_at(target.trainer.precision)
-    own = trainer.machine.flops_at(trainer.precision)
-    if ends[0] is None or ends[1] is None or math.isnan(flops * own) or not target.step.known:
+    speed = reached_speed(trainer, target.trainer)
+    if ends[0] is None or ends[1] is None or math.isnan(speed) or not target.step.known:
         return math.nan
     bandwidth = ends[1] / ends[0] * target.engines.gpus / engines.gpus
-    peak = flops / own * target.trainer.gpus / trainer.gpus
+    peak = speed * target.trainer.gpus / trainer.gpus
     if step_ratio(StepCase(bandwidth, peak, 1.0), PRIOR_SHARES) > 1:
         return 1 / step_ratio(StepCase(1 / bandwidth, 1 / peak, 1.0), PRIOR_SHARES, fixed_frac)
     return step_ratio(StepCase(bandwidth, peak, 1.0), PRIOR_SHARES, fixed_frac)

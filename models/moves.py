@@ -5,19 +5,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from models.calibration import Calibration
-from models.operating import Operating, moved_operating, operate
-from models.rollout_split import RolloutSplit
+from models.moved_decode import (
+    asked_words,
+    decoded_on,
+    format_gain,
+    format_sigma,
+    no_peak,
+    reached_speed,
+    wider,
+)
+from models.operating import Operating
 from models.stats import z_value
 from models.train_placement import train_placement
-from models.transfer import (
-    PRIOR_SHARES,
-    Chip,
-    DecodeCase,
-    Moved,
-    StepCase,
-    decode_log_ratios,
-    step_ratio,
-)
+from models.transfer import PRIOR_SHARES, StepCase, step_ratio
 from models.weight_sync import scaled_rate
 from models.workload import Measured, Pool, Workload
 
@@ -171,87 +171,27 @@ def _engines(workload: Workload, calibration: Calibration, target: Target) -> _P
     bands = {"decode": target.decode, "prefill": target.prefill}
     if unbanded := tuple(f"{name}: band of {what}" for what, band in bands.items() if not band.known):
         return _Part(lost, {}, unbanded)
-    there, unknown = moved_operating(workload, at, target.engines)
-    if there is None:
+    own, pool = workload.engines, target.engines
+    there, decoded, unknown = decoded_on(workload, split, at, pool)
+    if there is None or decoded is None:
         return _Part(lost, {}, unknown)
-    there = _best_batch(workload, split, at, there, target.engines)
-    work, tail = (_decoding(workload, split, at, there, target.engines, full=full) for full in (True, False))
+    work, tail = decoded
     work_s, tail_s = work.seconds / target.decode.factor, tail.seconds / target.decode.factor
-    work_s = _with_fixed(workload, split, at, target, work_s)
-    chip = _peak_ratio(workload.engines, target.engines) / target.prefill.factor
-    prefill_s = split.prefill_s * chip * _fewer(workload.engines, target.engines, target.fixed_frac)
+    if pool.gpus != own.gpus and target.fixed_frac > 0:
+        _, equal, _ = decoded_on(workload, split, at, replace(pool, gpus=own.gpus))
+        if equal is not None:
+            kept_s = equal[0].seconds / target.decode.factor
+            work_s = target.fixed_frac * kept_s + (1 - target.fixed_frac) * work_s
+    prefill_s = split.prefill_s / reached_speed(own, pool) / target.prefill.factor
+    prefill_s *= _fewer(own, pool, target.fixed_frac)
     sigmas = {
-        "rollout_work": _wider(target.decode.sigmas, work.spread),
-        "rollout_tail": _wider(target.decode.sigmas, tail.spread),
-        "prefill": target.prefill.sigmas,
+        "rollout_work": wider(target.decode.sigmas, work),
+        "rollout_tail": wider(target.decode.sigmas, tail),
+        "prefill": _and_format(target.prefill.sigmas, own, pool),
     }
     parts = (work_s, tail_s, prefill_s)
     cautions = _engine_cautions(workload, target, at, there)
     return _Part(dict(zip(ENGINE_PHASES, parts, strict=True)), sigmas, (), cautions, there)
-
-
-@dataclass(frozen=True)
-class _Decoding:
-    seconds: float
-    spread: float
-
-
-def _best_batch(
-    workload: Workload, split: RolloutSplit, at: Operating, there: Operating, pool: Pool
-) -> Operating:
-    """Streams with the run's batch where a bigger one makes the longest response outlast what it saves."""
-    if workload.mode != "async" or there.batch <= at.batch or not split.waits:
-        return there
-    same = operate(workload, pool, there.replica_gpus, kept=there.kept, in_flight=at.batch)
-
-    def cycle_s(one: Operating) -> float:
-        work, tail = (_decoding(workload, split, at, one, pool, full=full).seconds for full in (True, False))
-        return max(work, (work + tail) / (workload.lag + 1))
-
-    return there if same is None or cycle_s(there) <= cycle_s(same) else same
-
-
-def _decoding(
-    workload: Workload, split: RolloutSplit, at: Operating, there: Operating, pool: Pool, *, full: bool
-) -> _Decoding:
-    """Seconds of the work (`full`) or the tail on `pool` before its factor, and the spread over the grid."""
-    batch = at.batch if full else split.tail_batch
-    moved = there.batch if full or workload.mode == "async" else min(split.tail_batch, there.batch)
-    case = DecodeCase(
-        llm=workload.llm,
-        a=_chip(workload.engines),
-        b=_chip(pool),
-        gpus=at.replica_gpus,
-        batch=batch,
-        prompt=0.0,
-        output=2 * at.context,
-        tpot_s=split.tpot_full_s if full else split.tpot_tail_s,
-        bytes_per_weight=workload.engines.bytes_per_weight,
-        kv_bytes=workload.cached_bytes(workload.engines),
-        gpus_known=False,
-        moved=Moved(there.replica_gpus, moved, pool.bytes_per_weight, workload.cached_bytes(pool)),
-    )
-    logs = decode_log_ratios(case)
-    ratio = math.exp(float(logs.mean()))
-    if full:
-        return _Decoding(there.work_steps * split.tpot_full_s * ratio, float(logs.std()))
-    if not workload.tail_known or not split.waits:
-        return _Decoding(split.tail_s * ratio, float(logs.std()))
-    return _Decoding(there.tail_steps * split.tpot_tail_s * ratio, float(logs.std()))
-
-
-def _with_fixed(
-    workload: Workload, split: RolloutSplit, at: Operating, target: Target, work_s: float
-) -> float:
-    """Work of which a fixed share stays what it is on the run's count of GPUs."""
-    pool = target.engines
-    if pool.gpus == workload.engines.gpus or not target.fixed_frac:
-        return work_s
-    equal, _ = moved_operating(workload, at, replace(pool, gpus=workload.engines.gpus))
-    if equal is None:
-        return work_s
-    same = _decoding(workload, split, at, equal, pool, full=True).seconds / target.decode.factor
-    return target.fixed_frac * same + (1 - target.fixed_frac) * work_s
 
 
 def _trainer(workload: Workload, measured: Measured, calibration: Calibration, target: Target) -> _Part:
@@ -265,16 +205,18 @@ def _trainer(workload: Workload, measured: Measured, calibration: Calibration, t
     seconds |= dict.fromkeys(refused, math.nan)
     lacks = [f"{one.machine.platform_id}: {fact}" for one in (own, pool)
              for fact in one.machine.missing(one.precision)]  # fmt: skip
+    lacks += no_peak(replace(pool, precision=own.precision))
     if not target.training.known:
         lacks.append(f"{pool.machine.platform_id}: band of training")
     fits, cautions = _memory(workload, pool)
     if lacks or fits:
         return _Part(dict.fromkeys(TRAINER_PHASES, math.nan), {}, (*unknown, *lacks, *fits))
-    ratio = _peak_ratio(own, pool) / target.training.factor * _fewer(own, pool, target.fixed_frac)
+    ratio = _fewer(own, pool, target.fixed_frac) / reached_speed(own, pool) / target.training.factor
     if pool.precision != own.precision:
-        cautions += (f"training at {pool.precision} instead of {own.precision}, as asked",)
+        cautions += (f"training at {asked_words(own, pool)}",)
     scaled = {phase: value * ratio for phase, value in seconds.items()}
-    return _Part(scaled, dict.fromkeys(TRAINER_PHASES, target.training.sigmas), unknown, cautions)
+    sigmas = _and_format(target.training.sigmas, own, pool)
+    return _Part(scaled, dict.fromkeys(TRAINER_PHASES, sigmas), unknown, cautions)
 
 
 def _memory(workload: Workload, pool: Pool) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -303,7 +245,7 @@ def _as_much_memory(own: Pool, pool: Pool) -> tuple[tuple[str, ...], tuple[str, 
 def _engine_cautions(workload: Workload, target: Target, at: Operating, there: Operating) -> tuple[str, ...]:
     pool, own, found = target.engines, workload.engines, []
     if pool.precision != own.precision:
-        found.append(f"generation at {pool.precision} instead of {own.precision}, as asked")
+        found.append(f"generation at {asked_words(own, pool)}")
     if there.replica_gpus != at.replica_gpus:
         found.append(f"engine replicas of {there.replica_gpus} GPUs instead of {at.replica_gpus}: what fits")
     idle = pool.gpus - there.replicas * there.replica_gpus
@@ -331,7 +273,7 @@ def _whole(
     if lacks:
         return math.nan, (0.0, 0.0), tuple(lacks)
     bandwidth = _bandwidth(engines[1]) / _bandwidth(engines[0]) * engines[1].gpus / engines[0].gpus
-    flops = trainer[1].gpus / trainer[0].gpus / _peak_ratio(*trainer)
+    flops = trainer[1].gpus / trainer[0].gpus * reached_speed(*trainer)
     ratio = step_ratio(StepCase(bandwidth, flops, 1.0), PRIOR_SHARES) / target.step.factor
     return ratio, target.step.sigmas, ()
 
@@ -345,20 +287,15 @@ def _sync_ratio(workload: Workload, target: Target, at: Operating | None, there:
     return ratio * there.replicas / at.replicas / float(scaled_rate(1.0, ends[0], ends[1]))
 
 
-def _chip(pool: Pool) -> Chip:
-    machine = pool.machine
-    memory = math.nan if machine.hbm_bytes is None else machine.hbm_bytes
-    return Chip(machine.flops_at(pool.precision), _bandwidth(pool), memory)
-
-
 def _bandwidth(pool: Pool) -> float:
     rate = pool.machine.hbm_bytes_per_s
     return math.nan if rate is None else rate
 
 
-def _peak_ratio(own: Pool, pool: Pool) -> float:
-    """Seconds of the same FLOP on a GPU of `pool` over one of `own`, each at its pool's precision."""
-    return own.machine.flops_at(own.precision) / pool.machine.flops_at(pool.precision)
+def _and_format(sigmas: tuple[float, float], own: Pool, pool: Pool) -> tuple[float, float]:
+    """Log spread of a factor and of what another precision reaches."""
+    more = format_sigma(math.log(format_gain(own, pool)))
+    return math.hypot(sigmas[0], more), math.hypot(sigmas[1], more)
 
 
 def _fewer(own: Pool, pool: Pool, fixed_frac: float) -> float:
@@ -366,7 +303,3 @@ def _fewer(own: Pool, pool: Pool, fixed_frac: float) -> float:
     if pool.gpus == own.gpus:
         return 1.0
     return fixed_frac + (1 - fixed_frac) * own.gpus / pool.gpus
-
-
-def _wider(sigmas: tuple[float, float], spread: float) -> tuple[float, float]:
-    return max(sigmas[0], spread), max(sigmas[1], spread)
