@@ -13,6 +13,7 @@ and the draws for ratios are read, so that the two agree.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -183,7 +184,7 @@ def joint_means(
     values = parts.sum(axis=1)
     factor = (parts - groups.weights * values[:, None]) / np.sqrt(1 - groups.weights)
     if factor.shape[1] > len(values):  # the same covariance from fewer columns
-        factor = np.linalg.qr(factor.T, mode="r").T
+        factor = np.transpose(np.asarray(np.linalg.qr(factor.T, mode="r"), dtype=np.float64))
     return JointMeans(values, factor, satterthwaite_df(groups.weights))
 
 
@@ -201,9 +202,9 @@ def clustered_log_odds(
 
     Recovered from the limits of both scores and their correlation (MOVER; Zou and Donner 2008, Statistics in
     Medicine 27:1693): Wilson limits at the effective number of tasks p q / se^2, se by CR2, Student quantile
-    at Satterthwaite degrees of freedom (as Korn and Graubard 1998 for surveys). Unlike the delta method it
-    holds near scores of 0 and 1; there an end, and at exactly 0 or 1 the value, is infinite (NaN when both
-    scores are 0 or both 1).
+    at Satterthwaite degrees of freedom (as Korn and Graubard 1998 for surveys); the effective number is
+    smoothed by half a passed and half a failed task (Jeffreys). Unlike the delta method it holds near scores
+    of 0 and 1; there an end, and at 0 or 1 the value, is infinite (NaN when both scores are 0 or both 1).
     """
     old, new = paired_scores(before, after)
     groups = _grouped(len(old), clusters, estimand)
@@ -213,7 +214,7 @@ def clustered_log_odds(
     spread = sides[0].se * sides[1].se
     correlation = min(1.0, max(-1.0, cross / spread)) if spread > 1e-24 else 0.0
     quantile = log_odds_quantile(
-        sides[0].share, sides[0].n, sides[1].share, sides[1].n, correlation, lambda share: stdtrit(df, share)
+        sides[0].share, sides[0].n, sides[1].share, sides[1].n, correlation, _student(0.0, 1.0, df)
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         value = float(logit(sides[0].share) - logit(sides[1].share))
@@ -258,11 +259,18 @@ def stratified(draws: int, seed: int) -> Floats:
 
     The order is of its own stream, so a cost drawn from the same seed stays independent of it.
     """
+    return _grid(draws)[_order(draws, seed)]
+
+
+def _grid(draws: int) -> Floats:
     if draws < 100:
         raise ValueError(f"at least 100 draws are needed: {draws}")
     shares: Floats = (np.arange(draws) + 0.5) / draws
-    np.random.default_rng((seed, 0)).shuffle(shares)
     return shares
+
+
+def _order(draws: int, seed: int) -> npt.NDArray[np.intp]:
+    return np.random.default_rng((seed, 3)).permutation(draws)  # (seed, 0) is seed itself
 
 
 def cr2_se(parts: Floats, weights: Floats) -> float:
@@ -300,8 +308,13 @@ class _Side:
 def _side(groups: _Clusters, scores: Floats) -> _Side:
     share = round(min(1.0, max(0.0, groups.mean(scores))), 12)  # 30 right of 30 is 1, not 1 - 1e-16
     se = cr2_se(groups.parts(scores), groups.weights)
-    n = share * (1 - share) / se**2 if se > 1e-12 and 0 < share < 1 else groups.effective
-    return _Side(share, se, n)
+    if se <= 1e-12:
+        return _Side(share, se, groups.effective)
+    # With half a task passed and half a task failed added, or a few tasks at the edge decide their own noise.
+    n = 1 / float((groups.task_weights**2).sum())
+    centre = (n * share + 0.5) / (n + 1)
+    squares = se * se * n * (n - 1) + n * (share - centre) ** 2 + 0.5 * (centre**2 + (1 - centre) ** 2)
+    return _Side(share, se, centre * (1 - centre) * (n + 1) * (n - 1) / squares)
 
 
 def _logit_limits(share: float, n: float, z: Floats) -> tuple[float, Floats, Floats]:
@@ -328,10 +341,18 @@ def _grouped(n_tasks: int, clusters: npt.ArrayLike | None, estimand: Estimand) -
 
 def _student(mean: float, se: float, df: float) -> Quantile:
     def quantile(share: Floats) -> Floats:
-        found: Floats = mean + se * stdtrit(df, share)
+        found: Floats = mean + se * _student_at(df, share.tobytes())
         return found
 
     return quantile
+
+
+@lru_cache(maxsize=32)
+def _student_at(df: float, shares: bytes) -> Floats:
+    """Quantiles of Student's t; remembered, because every score on the same tasks asks for the same ones."""
+    found: Floats = stdtrit(df, np.frombuffer(shares))
+    found.setflags(write=False)
+    return found
 
 
 def _no_variation(value: float, n: float) -> Quantile:
@@ -368,7 +389,7 @@ def _gain(
 ) -> ClusteredGain:  # fmt: skip
     z_value(confidence)
     low, high = quantile(np.array([0.5 - confidence / 2, 0.5 + confidence / 2]))
-    drawn = quantile(stratified(draws, seed))
+    drawn = quantile(_grid(draws))[_order(draws, seed)]
     interval = Interval(value, float(low), float(high), len(groups.index), confidence)
     return ClusteredGain(
         interval, se, df, method, estimand, len(groups.index), len(groups.weights), groups.effective, drawn

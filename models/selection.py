@@ -54,6 +54,7 @@ def best_of(
     *,
     estimand: Estimand = "tasks",
     seed: int = 0,
+    draws: int = SIZE,
 ) -> BestOf:
     """Gain of the best of several checkpoints over the one they started from, corrected for the choice.
 
@@ -74,7 +75,7 @@ def best_of(
     if not (((old >= 0) & (old <= 1)).all() and ((new >= 0) & (new <= 1)).all()):
         raise ValueError("every task needs a score in 0..1 for every candidate")
     joint = joint_means(new - old, clusters, estimand=estimand)
-    noise = joint.noise(SIZE, seed)
+    noise = joint.noise(draws, seed)
     chosen = int(joint.values.argmax())
     change = new[chosen] - old
     seen = clustered_gain(change, clusters, confidence, estimand=estimand, method="cr2_t", draws=100)

@@ -1,0 +1,65 @@
+"""Nominal 95 % intervals hold the truth of simulated campaigns as often as they say; noise is no gain."""
+
+import numpy as np
+import pytest
+
+from models.clustered import clustered_gain
+from tests.validation.coverage import (
+    FEW,
+    MEASURES,
+    SEED,
+    WORLDS,
+    binomial_slack,
+    cannot_tell,
+    heading,
+    line,
+    measure,
+    simulate,
+)
+
+LEAST_SILENT = 0.94
+"""A world without a gain: `cannot tell` in at least this share of campaigns."""
+
+
+def check(world, campaigns, slack):
+    """Both asks on one world; `slack` 1 allows for the error of a share that is measured on few campaigns."""
+    row, silent = measure(world, campaigns, SEED), cannot_tell(world, campaigns, SEED + 1)
+    print(f"{heading()}\n{line(row, silent)}")
+    for name in MEASURES:
+        low = world.least - slack * binomial_slack(world.least, campaigns)
+        high = world.most + slack * binomial_slack(world.most, campaigns)
+        assert low <= row.held[name] <= high, line(row, silent)
+    assert silent >= LEAST_SILENT - slack * binomial_slack(LEAST_SILENT, campaigns), line(row, silent)
+
+
+@pytest.mark.parametrize("world", [WORLDS[0], WORLDS[2], FEW[0], FEW[3]], ids=lambda world: world.name)
+def test_intervals_hold_the_truth(world):
+    check(world, 250, slack=1.0)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("world", [*WORLDS, *FEW], ids=lambda world: world.name)
+def test_intervals_hold_the_truth_in_2000_campaigns(world):
+    check(world, 2000, slack=0.0)
+
+
+@pytest.mark.parametrize("world", [WORLDS[1], WORLDS[3]], ids=lambda world: world.name)
+def test_the_truth_of_a_world_is_the_mean_of_its_campaigns(world):
+    before, after = simulate(world, 1500, np.random.default_rng(SEED))
+    change = (after - before).mean(axis=1)
+    error = 4 * change.std() / np.sqrt(len(change))
+    assert change.mean() == pytest.approx(world.gain, abs=error)
+    assert before.mean() == pytest.approx(world.before, abs=4 * before.mean(axis=1).std() / np.sqrt(1500))
+    null_before, null_after = simulate(world.null, 1500, np.random.default_rng(SEED))
+    assert (null_after - null_before).mean() == pytest.approx(0, abs=error)
+
+
+def test_the_simulation_catches_intervals_that_ignore_repositories():
+    """The same campaigns with tasks taken as independent: an interval that is far too narrow must be seen."""
+    world = FEW[1]
+    before, after = simulate(world, 300, np.random.default_rng(SEED))
+    held = 0
+    for one in after - before:
+        interval = clustered_gain(one, draws=100).interval
+        held += interval.low <= world.gain <= interval.high
+    assert held / 300 < 0.6
