@@ -88,6 +88,8 @@ def _hold(file: GpuFile, batch: Batch, ids: Mapping[int, str], stamp: str, insta
         "where stamp is not null and gpu in (select gpu from names))"
     )
     duplicates = hold(con, relation, list(file.measures), "gpu")
+    if duplicates and file.measures:
+        _note_contradictions(file, batch, relation)
     mig = _one(file, f"select count(*) from identified where stamp is not null and gpu {instances}")
     file.rows.release()
     batch.stored = _one(file, "select count(*) from spaced")
@@ -96,6 +98,17 @@ def _hold(file: GpuFile, batch: Batch, ids: Mapping[int, str], stamp: str, insta
     for reason, n in (counts | {"row names no GPU": usable - batch.stored - sum(counts.values())}).items():
         if n:
             batch.ignored[reason] += n
+
+
+def _note_contradictions(file: GpuFile, batch: Batch, relation: str) -> None:
+    """Say where one GPU has several values at one time: nameless nodes, or an hour that occurs twice."""
+    differ = " or ".join(f"min({name}) <> max({name})" for name in file.measures)
+    twice = f"select 1 from {relation} group by gpu, ts having count(*) > 1 and ({differ})"
+    if times := _one(file, f"select count(*) from ({twice})"):
+        batch.warnings.append(
+            f"{times} times of a GPU have several samples with different values, and the first was kept. If "
+            "the file holds several machines, load each alone with its host, or add a column of the host."
+        )
 
 
 def _gpu_ids(gpus: Sequence[GpuIdentity], source: Source, choices: Choices) -> dict[int, str]:

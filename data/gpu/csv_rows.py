@@ -15,9 +15,11 @@ from data.gpu.plain import read_plain
 from data.gpu.plain_warm import PLAIN_FROM_BYTES
 from data.parse.csvio import CsvCounts, CsvLayout, CsvRows
 from data.parse.csvscan import BULK_FROM_BYTES, load_rows
+from data.parse.decimals import rows_that_tell, table_decimals
+from data.parse.last_line import JOINED
 from data.parse.timezones import sql_stamp
 from data.parse.typed_csv import NotCleanError
-from data.parse.values import MISSING_WORDS, SENTINELS, NumberRule, column_decimal, is_missing, number_rule
+from data.parse.values import MISSING_WORDS, SENTINELS, NumberRule, is_missing, number_rule
 from data.readers.base import Progress, SetAside, Source, no_progress
 from data.sql import number
 
@@ -41,6 +43,11 @@ class GpuColumns:
     identity: Mapping[str, int]
     units: Mapping[int, str | None]
     binary_mb: bool = True
+
+    def rule(self, layout: CsvLayout) -> CsvLayout:
+        """The layout, where an end that the last line lacks can only have cut a column that is not read."""
+        used = {self.time, *self.identity.values(), *self.units}
+        return layout if len(layout.header) - 1 in used else replace(layout, open_end=JOINED)
 
 
 @dataclass(frozen=True)
@@ -118,6 +125,7 @@ def load_gpu_rows(
     UnreadableFileError when there is no row, or when most rows have no readable time stamp.
     """
     sample = _sample(source, layout)
+    layout = columns.rule(layout)
     plan = _Plan(layout, columns, sample)
     if clean and sample and source.path.stat().st_size >= bulk_from_bytes:
         try:
@@ -142,7 +150,7 @@ def _settled(
     odd.settle()
     found = GpuRows(con, counts, _identify(con, columns), plan.offset)
     found.set_aside = [*counts.set_aside, *odd.set_aside]
-    found.warnings = odd.warnings
+    found.warnings = [*odd.warnings, *counts.said()]
     found.missing = plan.count_missing(con, odd)
     if columns.time is not None:
         found.missing[columns.time] = odd.missing_time
@@ -194,7 +202,8 @@ def _numbered(columns: GpuColumns, read: CleanRows) -> list[GpuIdentity]:
 
 
 def _sample(source: Source, layout: CsvLayout) -> list[tuple[str, ...]]:
-    return [row.cells for row in islice(CsvRows(source, layout), SAMPLE_ROWS)]
+    first = [row.cells for row in islice(CsvRows(source, layout), SAMPLE_ROWS)]
+    return [*first, *rows_that_tell(source, layout, first, SAMPLE_ROWS)]
 
 
 class _Plan:
@@ -204,8 +213,13 @@ class _Plan:
         self._width = len(layout.header)
         self._columns = columns
         cells = {i: [row[i] for row in sample if i < len(row)] for i in range(self._width)}
-        self.decimals = {i: column_decimal(cells[i]) for i in columns.units}
-        self.rules = {i: number_rule(cells[i], unit, columns.binary_mb) for i, unit in columns.units.items()}
+        marks = table_decimals([cells[i] for i in range(self._width)], layout.delimiter)
+        has_commas = any("," in text for i in columns.units for text in cells[i])
+        self.decimals = {i: marks[i] if has_commas else "." for i in columns.units}
+        self.rules = {
+            i: number_rule(cells[i], unit, columns.binary_mb) if self.decimals[i] in (None, ".") else None
+            for i, unit in columns.units.items()
+        }
         self._numbers = {
             i: "null::double" if rule is None else rule.sql(f"c{i}") for i, rule in self.rules.items()
         }
@@ -234,8 +248,6 @@ class _Plan:
         time = self._columns.time
         if time is None or len(rules) < len(self.rules) or None in self._columns.units.values():
             raise NotCleanError("a column without a time, or with an unsure unit")
-        if "," in self.decimals.values():
-            raise NotCleanError("decimal commas")
         stamp_sql, _ = sql_stamp("c0", self._cells[time])
         identity = list(self._columns.identity.values())
         return CleanPlan(time, stamp_sql, identity, rules, list(self._others), OTHER_MISSING)

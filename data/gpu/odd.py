@@ -1,5 +1,6 @@
 """The cells that a bulk cast did not know: parsed one text at a time, or set aside with their line."""
 
+import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,10 +11,11 @@ import pyarrow as pa
 from data.errors import UnreadableFileError
 from data.parse.csvio import HOPELESS_ROWS, TEXT_LIMIT, CsvLayout
 from data.parse.timezones import parse_stamp
-from data.parse.values import is_missing, parse_number
+from data.parse.values import DOUBTFUL, Value, is_missing, parse_number
 from data.readers.base import SetAside, Source
 from data.sql import number
 
+_POINT = re.compile(r"\s*[+\-−]?[1-9]\d{0,2}\.\d{3}(?!\d)")
 LISTED = 1000
 """Bad cells that get a line in the quarantine; the rest is counted by column and reason."""
 
@@ -27,6 +29,15 @@ class CellRules:
     units: Mapping[int, str | None]
     decimals: Mapping[int, str | None]
     binary_mb: bool
+
+
+def _parsed(text: str, unit: str | None, mark: str | None, binary_mb: bool) -> Value:
+    """The cell as a number; where nothing tells what a comma is, a point may group thousands as well."""
+    if mark == DOUBTFUL and _POINT.match(text):
+        return Value(
+            None, "bad", reason="nothing tells whether the point is a decimal mark or groups thousands"
+        )
+    return parse_number(text, unit, mark, binary_mb)
 
 
 class OddCells:
@@ -68,7 +79,7 @@ class OddCells:
         )
         texts = [str(text) for (text,) in found.fetchall()]
         unit, mark = self._rules.units[column], self._rules.decimals.get(column)
-        parsed = [parse_number(text, unit, mark, self._rules.binary_mb) for text in texts]
+        parsed = [_parsed(text, unit, mark, self._rules.binary_mb) for text in texts]
         self._register(texts, [p.number for p in parsed], [p.reason or None for p in parsed])
         join = f"odd o join parsed p on o.{cell} = p.text where o.{value} is null"
         if any(p.number is not None for p in parsed):

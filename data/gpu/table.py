@@ -18,7 +18,6 @@ from data.readers.base import Batch, Choices, Progress, SetAside, Source, no_pro
 from data.sql import number
 
 IDENTITY_TARGET = {"index": "gpus.gpu_index", "bus": "gpus.gpu_id", "mig": "", "mig_mode": ""}
-CUT_TAIL = "The last line was cut in the middle of a row; it was dropped."
 NAMELESS = (
     "The file names no host and no UUID: its GPUs are called after the file. "
     "Give the host to tell nodes apart."
@@ -296,8 +295,6 @@ def _warn(batch: Batch, rows: GpuRows, choices: Choices) -> None:
             f"The file names {len(indices)} GPUs by index but {len(buses)} by bus id: "
             "they were told apart by index."
         )
-    if rows.counts.partial_last_line:
-        batch.warnings.append(CUT_TAIL)
     if not any(one.uuid or one.host for one in gpus) and not choices.host:
         batch.warnings.append(NAMELESS)
     if any(one.mig for one in gpus):

@@ -39,14 +39,23 @@ Judge = Callable[[str], Sequence[str] | NotARow]
 """Cells of one line (without newline), or why it is no row."""
 
 
-def write_twin(source: Source, scratch: Path, header: Sequence[str], header_line: int, judge: Judge) -> Twin:
+def write_twin(
+    source: Source,
+    scratch: Path,
+    header: Sequence[str],
+    header_line: int,
+    judge: Judge,
+    aligned: bool = False,
+) -> Twin:
     """Write every line under `header_line` as tab-separated cells, others blank; lines keep their number.
 
+    `aligned`: columns end at fixed places, so a last line without an end is whole where it is long enough.
     Raises UnreadableFileError when most lines are no rows.
     """
     path = scratch / "table.tsv"
     twin = Twin(source, CsvLayout(TAB, tuple(header), header_line, header_line + 1))
     rows, astray, lengths = 0, False, set[int]()
+    ended = source.ends_with_newline
     with path.open("w", encoding="utf-8", newline="") as out:
         for line, text in _lines(source):
             if line > 1:
@@ -66,11 +75,13 @@ def write_twin(source: Source, scratch: Path, header: Sequence[str], header_line
             rows += 1
             if line == source.physical_lines and _is_cut(source, text, lengths):
                 found = found[:-1]
+            elif line == source.physical_lines:
+                ended = ended or (aligned and lengths == {len(text.rstrip())})
             lengths.add(len(text.rstrip()))
             out.write(TAB.join(cell.replace(TAB, " ").replace('"', "'") for cell in found))
-        if source.ends_with_newline:
+        if ended:
             out.write("\n")
-    twin.source = replace(source, path=path)
+    twin.source = replace(source, path=path, ends_with_newline=ended)
     return twin
 
 

@@ -11,6 +11,7 @@ from data.errors import UnreadableFileError
 from data.logs.console_text import ErrorWatch, LineClock, fill_values, read_dict, seconds_between
 from data.logs.flat import FlatFile, FlatRun, Row, make_batch
 from data.logs.verl_batch import run_name
+from data.parse.last_line import cut_inside
 from data.readers.base import Batch, Choices, SetAside, Source
 
 UNNUMBERED = "The log prints no step numbers: its blocks are numbered in the order of the file."
@@ -113,7 +114,7 @@ def batch_of(
     ends = log.clock.finish()
     warnings = list(log.warnings)
     if log.cut_line is not None:
-        warnings.append(f"Line {log.cut_line} is cut in the middle of a record and was dropped.")
+        warnings.append(cut_inside(log.cut_line, "record"))
     if ends.unplaced:
         warnings.append("Time stamps in the log name no time zone: choose one to place the run in time.")
     file = FlatFile(

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from data.logs.flat import FlatFile, Row
 from data.logs.verl_lines import Record
+from data.parse.last_line import cut_inside
 from data.readers.base import Progress, SetAside, Source, no_progress
 from data.readers.verl_jsonl import JsonObjects, fill_values, whole_step
 
@@ -31,7 +32,7 @@ class JsonLog:
         """What a reader hands to the engine besides its runs."""
         warnings = []
         if self.cut_line is not None:
-            warnings.append(f"Line {self.cut_line} is cut in the middle of an object and was dropped.")
+            warnings.append(cut_inside(self.cut_line, "object"))
         return FlatFile(
             format=format,
             source_name=source_name,

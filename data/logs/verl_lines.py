@@ -3,6 +3,7 @@
 import math
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from data.readers.base import SetAside
@@ -97,6 +98,8 @@ def step_line(text: str) -> tuple[int, str] | None:
     return (int(match[1]), text[match.end() :]) if match else None
 
 
+ENOUGH, RECENT = 2, 20
+"""Records whose ends show how numbers are printed."""
 MAX_STEP = 10**15
 """Larger numbers are damage; beyond 2**63 no column holds them."""
 
@@ -163,18 +166,11 @@ def decimals(text: str) -> int | None:
     return len(match[1]) if match else None
 
 
-def is_cut(last: Record, endings: dict[str, str]) -> bool:
-    """Whether the last, unterminated line of a log was cut.
+def is_whole(last: Record, earlier: Sequence[Record]) -> bool:
+    """Whether the last, unterminated line of a log shows that nothing of its end is lacking.
 
-    `endings`: last key -> text of its value, of the earlier records; without any nothing can be judged.
+    Only fixed decimals do: old releases print three of every number, so a shorter one was cut.
     """
-    if not endings:
-        return False
-    if last.key_end not in endings:
-        return True
-    here, there = decimals(last.texts_end), decimals(endings[last.key_end])
-    if there is None:
-        return len(last.texts_end) < len(endings[last.key_end])
-    if here is None:
-        return True
-    return here < there if there <= 3 else here < there - 4
+    ends = [record for record in earlier if record.key_end == last.key_end]
+    fixed = [decimals(record.texts_end) for record in ends[-RECENT:]]
+    return len(fixed) >= ENOUGH and all(n == 3 for n in fixed) and decimals(last.texts_end) == 3

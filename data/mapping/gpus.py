@@ -57,6 +57,7 @@ def gpu_batch(
     batch.records += len(records.set_aside)
     batch.set_aside += records.set_aside
     batch.facts |= records.facts
+    batch.warnings += records.warnings
     describe(batch, plan, names)
     return batch
 

@@ -97,6 +97,7 @@ def rows_batch(
     batch.set_aside = [*records.set_aside, *collector.set_aside, *parser.bad]
     batch.facts = source_facts(source) | records.facts | {"format": FORMAT, "records": records.records}
     batch.facts["missing_cells"] = parser.missing
+    batch.warnings += records.warnings
     _finish(batch, plan, collector, choices, names)
     return batch
 

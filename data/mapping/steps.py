@@ -118,6 +118,7 @@ def steps_batch(
         taker.take(line, text, cells)
     file = FlatFile(FORMAT, FORMAT, records.records)
     file.set_aside = [*records.set_aside, *taker.set_aside, *taker.cells]
+    file.warnings += records.warnings
     file.names_runs = plan.column_of("run") is not None
     file.facts = {"missing_cells": taker.missing, **records.facts}
     rules, scores = _rules(plan)

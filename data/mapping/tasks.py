@@ -35,6 +35,7 @@ def tasks_batch(
     rows.records = records.records
     rows.set_aside = [*records.set_aside, *rows.set_aside]
     rows.facts |= records.facts
+    rows.warnings += records.warnings
     for group in groups.values():
         model = as_text(group.key.pop("model", None))
         rows.add(owner_of(model, source, choices), group.values(), group.tasks)

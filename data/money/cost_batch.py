@@ -5,7 +5,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
 
@@ -15,6 +15,7 @@ from data.facts_base import source_facts
 from data.money.cost_tags import tagged
 from data.money.cost_words import bucket_of
 from data.parse.csvio import TEXT_LIMIT, CsvLayout, CsvRow, CsvRows, no_rows
+from data.parse.last_line import BY_HAND
 from data.parse.values import is_missing
 from data.readers.base import Batch, Choices, Progress, SetAside, Source
 from data.readers.template_rows import Fields, Row, RowParser
@@ -93,6 +94,7 @@ def read_costs(
     A charge that lasts several UTC days is spread over them by time, so that days can be summed; its period
     stays in `charge_start` and `charge_end` (exclusive). Raises UnreadableFileError when no row is there.
     """
+    layout = replace(layout, open_end=BY_HAND)
     parser = _parser(form, source, layout)
     totals, frames, chunk = _Totals(), [], []
     aside: list[SetAside] = []
@@ -106,7 +108,7 @@ def read_costs(
             frames.append(frame_of("costs", chunk))
             chunk = []
     if not rows.counts.records:
-        raise no_rows(source, layout)
+        raise no_rows(source, layout, rows.counts)
     frames += [frame_of("costs", chunk)] if chunk else []
     batch = Batch(form.name, records=rows.counts.records, stored=stored)
     batch.set_aside = [*rows.counts.set_aside, *aside, *parser.bad]
@@ -116,6 +118,7 @@ def read_costs(
     batch.unmapped = [name for i, name in enumerate(layout.header) if name and i not in form.mapped]
     batch.facts = _facts(form, source, layout, rows, parser, totals, batch.tables["costs"])
     _warn(batch, totals)
+    batch.warnings += rows.counts.said()
     batch.reconcile()
     return batch
 

@@ -11,6 +11,17 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from data.errors import UnreadableFileError
+from data.parse.last_line import (
+    BY_HAND,
+    CUT,
+    JOINED,
+    OpenEnd,
+    cut_inside,
+    is_closed,
+    kept,
+    left_out,
+    only_line,
+)
 from data.readers.base import Progress, SetAside, Source, no_progress
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -24,12 +35,16 @@ PROGRESS_EVERY = 20_000
 
 @dataclass(frozen=True)
 class CsvLayout:
-    """Delimiter, trimmed column names in file order ("" when unnamed), where data starts (lines from 1)."""
+    """Delimiter, trimmed column names in file order ("" when unnamed), where data starts (lines from 1).
+
+    `open_end`: what it says when the last line has no end.
+    """
 
     delimiter: str
     header: tuple[str, ...]
     header_line: int
     first_data_line: int
+    open_end: OpenEnd = CUT
 
     @property
     def columns(self) -> int:
@@ -54,7 +69,7 @@ class RawRecord(NamedTuple):
 
 @dataclass
 class CsvCounts:
-    """The books of one file: `records` = rows handed out + `len(set_aside)`."""
+    """The books of one file: `records` = rows handed out + `len(set_aside)`. `last_line`: what to say."""
 
     records: int = 0
     header_repeated: int = 0
@@ -63,6 +78,11 @@ class CsvCounts:
     ragged_rows: int = 0
     set_aside: list[SetAside] = field(default_factory=list)
     field_counts: Counter[int] = field(default_factory=Counter)
+    last_line: str = ""
+
+    def said(self) -> list[str]:
+        """The sentence on the last line, if there is one."""
+        return [self.last_line] if self.last_line else []
 
 
 def split_line(text: str, delimiter: str) -> list[str]:
@@ -278,11 +298,11 @@ class Judge:
             return None
         cells = split_line(record.text, self._layout.delimiter)
         width = len(self._layout.header)
-        if is_last and not self._source.ends_with_newline and self._is_cut(record, len(cells)):
-            self.counts.partial_last_line = 1
-            return None
         if len(cells) == width and tuple(cell.strip() for cell in cells) == self._layout.header:
             self.counts.header_repeated += 1
+            return None
+        if is_last and not self._source.ends_with_newline and self._is_open(record, cells):
+            self.counts.partial_last_line = 1
             return None
         self.counts.records += 1
         self.counts.field_counts[len(cells)] += 1
@@ -298,6 +318,19 @@ class Judge:
             self._set_aside(record, TEXT_LINE)
             return None
         return CsvRow(record.line, tuple(cells[:width]))
+
+    def _is_open(self, record: RawRecord, cells: list[str]) -> bool:
+        """Whether the last line, which has no end, is left out: it lacks fields, or the end of a value."""
+        if self._is_cut(record, len(cells)):
+            self.counts.last_line = cut_inside(record.line, "row")
+            return True
+        name = self._layout.header[len(cells) - 1] if len(cells) <= len(self._layout.header) else ""
+        end, rule = cells[-1], self._layout.open_end
+        if not name or rule == JOINED or is_closed(record.text):
+            return False
+        say = kept if rule == BY_HAND else left_out
+        self.counts.last_line = say(record.line, end, "row")
+        return rule == CUT
 
     def _is_cut(self, record: RawRecord, fields: int) -> bool:
         if not record.closed:
@@ -359,12 +392,14 @@ def read_all(
     rows = CsvRows(source, layout, progress)
     found = list(rows)
     if not rows.counts.records:
-        raise no_rows(source, layout)
+        raise no_rows(source, layout, rows.counts)
     return found, rows.counts
 
 
-def no_rows(source: Source, layout: CsvLayout) -> UnreadableFileError:
-    """The refusal of a file that has a header and nothing under it."""
+def no_rows(source: Source, layout: CsvLayout, counts: CsvCounts | None = None) -> UnreadableFileError:
+    """The refusal of a file that has a header and nothing under it, or one line that may be cut."""
+    if counts is not None and counts.last_line:
+        return only_line(source.name, counts.last_line)
     return UnreadableFileError(
         "The file has a header and no data rows",
         f"{source.name}, line {layout.header_line}",

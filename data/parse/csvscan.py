@@ -1,8 +1,13 @@
 """Rows of a CSV as DuckDB relations: a parallel scan for large plain files, exact batches for all others."""
 
-from collections.abc import Callable
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import duckdb
 import pyarrow as pa
@@ -13,6 +18,7 @@ from data.readers.base import Progress, Source, no_progress
 BULK_FROM_BYTES = 8 << 20
 BATCH_ROWS = 50_000
 SCAN_BYTES = 4 << 20
+TAIL_BYTES = 1 << 16
 NEVER = "\\x01"
 
 Insert = Callable[[str], int]
@@ -39,7 +45,7 @@ def load_rows(
     else:
         counts = _exact(con, source, layout, insert, progress)
     if not counts.records:
-        raise no_rows(source, layout)
+        raise no_rows(source, layout, counts)
     return counts
 
 
@@ -79,18 +85,62 @@ def scan_relation(path: Path, layout: CsvLayout) -> str:
 def _scan(
     con: duckdb.DuckDBPyConnection, source: Source, layout: CsvLayout, insert: Insert, progress: Progress
 ) -> CsvCounts:
-    total = source.physical_lines
+    with _ended(source) as (whole, tail):
+        return _scan_ended(con, source, whole, tail, layout, insert, progress)
+
+
+@contextmanager
+def _ended(source: Source) -> Iterator[tuple[Source, str | None]]:
+    """The source without a last line that has no end, and that line: the scan cannot judge it."""
+    if source.ends_with_newline:
+        yield source, None
+        return
+    with tempfile.TemporaryDirectory(prefix="ipd-ended-", dir=source.path.parent) as folder:
+        copy = Path(folder) / "ended"
+        shutil.copyfile(source.path, copy)
+        with copy.open("r+b") as handle:
+            end = _last_line_start(handle)
+            handle.seek(end)
+            tail = handle.read().decode()
+            handle.truncate(end)
+        lines = source.physical_lines - 1
+        yield replace(source, path=copy, physical_lines=lines, ends_with_newline=True), tail
+
+
+def _last_line_start(handle: BinaryIO) -> int:
+    place, text = handle.seek(0, os.SEEK_END), b""
+    while place and b"\n" not in text:
+        step = min(place, TAIL_BYTES)
+        place -= step
+        handle.seek(place)
+        text = handle.read(step) + text
+    return place + text.rfind(b"\n") + 1
+
+
+def _scan_ended(
+    con: duckdb.DuckDBPyConnection,
+    source: Source,
+    whole: Source,
+    tail: str | None,
+    layout: CsvLayout,
+    insert: Insert,
+    progress: Progress,
+) -> CsvCounts:
+    total = whole.physical_lines
     progress("read", 0, total)
-    loaded = insert(scan_relation(source.path, layout))
+    loaded = insert(scan_relation(whole.path, layout))
     rejected = {int(row[0]) for row in con.execute("select distinct line from csv_rejects").fetchall()}
     con.execute("drop table csv_rejects; drop table csv_reject_scans")
     judge = Judge(source, layout)
     judge.counts.records = loaded
     judge.counts.field_counts[len(layout.header)] = loaded
     lines_left = total - (layout.first_data_line - 1) - loaded - len(rejected)
+    rows: list[CsvRow | None] = []
     if rejected or lines_left:
-        rows = _settle(source, layout, judge, rejected, lines_left)
-        _take(con, layout, rows, insert)
+        rows += _settle(whole, layout, judge, rejected, lines_left)
+    if tail is not None:
+        rows.append(judge.row(RawRecord(source.physical_lines, tail if tail.strip() else "", True), True))
+    _take(con, layout, [row for row in rows if row is not None], insert)
     progress("read", total, total)
     return judge.counts
 
@@ -112,7 +162,7 @@ def _settle(
                 if text.count(layout.delimiter) == width - 1:
                     raise RuntimeError(f"{source.name}, line {number}: a whole row was rejected by the scan")
                 record = RawRecord(number, text if text.strip() else "", True)
-                if (row := judge.row(record, number == source.physical_lines)) is not None:
+                if (row := judge.row(record, False)) is not None:
                     rows.append(row)
             elif raw == b"\n":
                 explained += 1

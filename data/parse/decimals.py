@@ -11,6 +11,8 @@ from data.readers.base import Source
 
 LEARN_ROWS = 1000
 _COMMA = ","
+_CHUNK_BYTES = 4 << 20
+_IN_NUMBER = re.compile(r"\d,\d")
 _WITH_COMMA = re.compile(r"^(\s*[+\-−]?)(\d[\d.' ]*)?,(\d+)(.*)$", re.DOTALL)
 _GROUPED = re.compile(r"^\s*[+\-−]?\d{1,3}(?:\.\d{3})+(?!\d)")
 
@@ -28,6 +30,26 @@ def table_decimals(columns: Sequence[Sequence[str | None]], delimiter: str) -> l
     known = {mark for mark in own if mark}
     rest = known.pop() if len(known) == 1 else DOUBTFUL
     return [mark or rest for mark in own]
+
+
+def rows_that_tell(
+    source: Source, layout: CsvLayout, first: Sequence[Sequence[str]], most: int
+) -> list[tuple[str, ...]]:
+    """Up to `most` rows with a comma between digits, where commas are free and no `first` row has one."""
+    if layout.delimiter == _COMMA or any(_IN_NUMBER.search(text) for cells in first for text in cells):
+        return []
+    if not _has_comma(source):
+        return []
+    rows = (row.cells for row in CsvRows(source, layout))
+    return list(islice((cells for cells in rows if any(map(_IN_NUMBER.search, cells))), most))
+
+
+def _has_comma(source: Source) -> bool:
+    with source.path.open("rb") as handle:
+        while chunk := handle.read(_CHUNK_BYTES):
+            if b"," in chunk and _IN_NUMBER.search((chunk + handle.peek(1)[:1]).decode(errors="replace")):
+                return True
+    return False
 
 
 class PlainCells:

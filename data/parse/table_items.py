@@ -9,6 +9,7 @@ from data.errors import UnreadableFileError
 from data.eval_batch import as_text, read_json
 from data.parse.csvio import TEXT_LIMIT, CsvRows, no_rows, read_layout
 from data.parse.decimals import PlainCells
+from data.parse.last_line import cut_inside
 from data.parse.values import is_missing
 from data.readers.base import Progress, SetAside, Source
 from data.readers.verl_jsonl import JsonObjects
@@ -33,6 +34,7 @@ class Items:
     facts: dict[str, object] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
     ask: bool = True
+    warnings: list[str] = field(default_factory=list)
 
     def read(self, progress: Progress) -> Iterator[Item]:
         """All records in file order. Raises UnreadableFileError for a header without rows or broken JSON."""
@@ -58,9 +60,10 @@ class Items:
             )
         counts = rows.counts
         if not counts.records:
-            raise no_rows(self.source, layout)
+            raise no_rows(self.source, layout, counts)
         self.records += len(counts.set_aside)
         self.set_aside += counts.set_aside
+        self.warnings += counts.said()
         self.facts |= {
             "columns": layout.columns,
             "missing_cells": missing,
@@ -78,6 +81,8 @@ class Items:
         self.records += len(objects.damaged)
         self.set_aside += objects.damaged
         self.facts["partial_last_line"] = int(objects.cut_line is not None)
+        if objects.cut_line is not None:
+            self.warnings.append(cut_inside(objects.cut_line, "object"))
 
     def _document(self) -> Iterator[Item]:
         data = read_json(self.source)

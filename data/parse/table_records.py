@@ -37,6 +37,7 @@ class Records:
     set_aside: list[SetAside] = field(default_factory=list)
     facts: dict[str, object] = field(default_factory=dict)
     ask: bool = True
+    warnings: list[str] = field(default_factory=list)
 
     def read(self, progress: Progress = no_progress) -> Iterator[Record]:
         """All records in file order; raises UnreadableFileError when it is no table after all."""
@@ -49,6 +50,7 @@ class Records:
         for line, text, fields in items.read(progress):
             yield line, text, _texts(fields)
         self.records, self.set_aside, self.facts = items.records, items.set_aside, items.facts
+        self.warnings = items.warnings
 
 
 def _texts(value: Mapping[str, object], above: str = "") -> dict[str, str]:
@@ -150,7 +152,9 @@ def _short(source: Source, folder: Path) -> Source:
     text = source.head if whole else source.head[: source.head.rfind("\n") + 1]
     head = folder / "head"
     head.write_text(text, encoding="utf-8", newline="")
-    return replace(source, path=head, original=head, physical_lines=text.count("\n") + 1)
+    lines = text.count("\n") + 1
+    # A look at the first rows may show a value that is still being written.
+    return replace(source, path=head, original=head, physical_lines=lines, ends_with_newline=True)
 
 
 def _is_table(header: tuple[str, ...], rows: list[tuple[str, ...]], aside: list[SetAside]) -> bool:

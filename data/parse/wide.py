@@ -88,7 +88,7 @@ def load_wide(
         if pairs:
             table.add_cells(row.line, at, *zip(*pairs, strict=True))
     if not rows.counts.records:
-        raise no_rows(source, layout)
+        raise no_rows(source, layout, rows.counts)
     table.naive = bool(kind)
     table.offset = found.offset
     found.set_aside[:0] = rows.counts.set_aside
@@ -123,8 +123,7 @@ def wide_batch(name: str, source: Source, layout: CsvLayout, found: WideRows) ->
     }
     facts |= {f"missing_cells[{head}]": found.missing[i] for i, head in enumerate(layout.header) if head}
     batch = Batch(name, counts.records, set_aside=found.set_aside, facts=facts)
-    if counts.partial_last_line:
-        batch.warnings.append("The last line was cut in the middle of a row; it was dropped.")
+    batch.warnings += counts.said()
     return batch
 
 

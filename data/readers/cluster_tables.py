@@ -105,7 +105,8 @@ def _batch(name: str, source: Source, sheet: _Sheet) -> Batch:
         for i, kinds in texts.items()
         for text, n in kinds.items()
     }
-    return Batch(name, counts.records, set_aside=list(counts.set_aside), facts=facts)
+    aside = list(counts.set_aside)
+    return Batch(name, counts.records, set_aside=aside, facts=facts, warnings=counts.said())
 
 
 def _amount(sheet: _Sheet, row: CsvRow, column: int | None, batch: Batch) -> float | None:

@@ -1,5 +1,6 @@
 """CSV files of Grafana's panel inspector: series joined by time, one series, and the form of Grafana 6."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from data.errors import UnreadableFileError
@@ -8,6 +9,7 @@ from data.gpu.long import LongTable, Series
 from data.gpu.long_build import build_points, build_rows, unconfirmed
 from data.gpu.metrics import metric_of_file
 from data.parse.csvio import CsvLayout, CsvRow, read_layout, split_line
+from data.parse.last_line import JOINED
 from data.parse.timezones import parse_stamp
 from data.parse.wide import WideRows, decimal_mark, load_wide, long_table, time_facts, wide_batch
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
@@ -45,7 +47,7 @@ class _Grafana:
         except UnreadableFileError:
             return None
         fits = self._long or (len([n for n in layout.header if n]) == 2) == self._single
-        return layout if fits else None
+        return replace(layout, open_end=JOINED) if fits else None
 
     _long = False
     _single = False

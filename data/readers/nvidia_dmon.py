@@ -62,7 +62,7 @@ class DmonReader:
                 source.name,
                 "Keep the header lines of nvidia-smi dmon.",
             )
-        twin = write_twin(source, scratch, found.header, found.line, found.row)
+        twin = write_twin(source, scratch, found.header, found.line, found.row, aligned=not found.comma)
         notes = []
         if not found.has_date:
             notes.append("Log with 'nvidia-smi dmon -o DT' to have date and time in each row.")

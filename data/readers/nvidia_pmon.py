@@ -8,7 +8,6 @@ from pathlib import Path
 
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
-from data.gpu.table import CUT_TAIL
 from data.gpu.text import write_twin
 from data.parse.csvio import CsvRows, no_rows
 from data.parse.timezones import parse_stamp, to_utc, zone_of
@@ -74,7 +73,7 @@ class PmonReader:
             seen.add(found.header, row.cells)
         counts = rows.counts
         if not counts.records:
-            raise no_rows(source, twin.layout)
+            raise no_rows(source, twin.layout, counts)
         aside = [*twin.aside, *counts.set_aside]
         batch = Batch(self.format, records=counts.records + len(twin.aside), set_aside=aside)
         batch.ignored[PROCESS_ROW] = counts.records - len(counts.set_aside)
@@ -86,7 +85,7 @@ class PmonReader:
             "hosts": 1 if choices.host else None,
             **_time_facts(seen, choices),
         }
-        batch.warnings = [WHY, CUT_TAIL] if counts.partial_last_line else [WHY]
+        batch.warnings = [WHY, *counts.said()]
         batch.unmapped = list(found.names)
         batch.reconcile()
         return batch

@@ -9,6 +9,7 @@ from data.errors import UnreadableFileError
 from data.logs.flat import FlatFile, Row
 from data.logs.verl_batch import run_name
 from data.logs.verl_lines import MAX_STEP, clean, number, pieces
+from data.parse.last_line import left_out, only_line
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
 from data.readers.prime_rl_metrics import Pool, prime_batch, prime_run
 from data.readers.verl_console import numbered_lines
@@ -72,6 +73,8 @@ class PrimeRlConsoleReader:
                 last = line == source.physical_lines and not source.ends_with_newline
                 for text in pieces(raw):
                     scan.feed(line, clean(text), last)
+        if not scan.lines and scan.cut:
+            raise only_line(source.name, scan.cut)
         if not scan.lines:
             raise UnreadableFileError(
                 "No line 'Step N | … | Throughput …' in this file",
@@ -114,7 +117,7 @@ class _Line:
 class _Scan:
     lines: list[_Line] = field(default_factory=list)
     aside: list[SetAside] = field(default_factory=list)
-    cut: int | None = None
+    cut: str | None = None
 
     def feed(self, line: int, text: str, unterminated: bool) -> None:
         found = _parse(line, text)
@@ -122,22 +125,22 @@ class _Scan:
             return
         if found.step > MAX_STEP:
             self.aside.append(SetAside(line, "a step number that no run reaches", text[:200]))
-        elif unterminated and self.lines and not self._is_whole(found):
-            self.cut = line
+        elif unterminated and not self._is_whole(found, text):
+            self.cut = left_out(line, text.rpartition("|")[2], "step")
         elif not {"loss/mean", "reward/mean"} & set(found.values):
             self.aside.append(SetAside(line, f"step {found.step} breaks off", text[:200]))
         else:
             self.lines.append(found)
 
-    def _is_whole(self, found: _Line) -> bool:
-        return any(
-            found.ending == line.ending and set(found.values) >= set(line.values) for line in self.lines
-        )
+    def _is_whole(self, found: _Line, text: str) -> bool:
+        """Whether the line has what another one has, and an end that nothing can follow: a unit."""
+        same = (found.ending == line.ending and set(found.values) >= set(line.values) for line in self.lines)
+        return text.rstrip()[-1:].isalpha() and any(same)
 
     def warnings(self) -> list[str]:
         out = ["The console prints rounded numbers: metrics.jsonl of the same run holds them in full."]
         if self.cut is not None:
-            out.append(f"Line {self.cut} is cut in the middle of a step and was dropped.")
+            out.append(self.cut)
         return out
 
 

@@ -13,6 +13,7 @@ from data.gpu.long import EPOCH, LongTable, microseconds
 from data.gpu.long_build import build_points
 from data.gpu.metrics import metric
 from data.parse.csvio import PROGRESS_EVERY, TEXT_LIMIT, open_lines
+from data.parse.last_line import left_out, only_line
 from data.parse.prom_series import Pods, describe_series, parse_labels, series_of
 from data.parse.timezones import Stamp, parse_stamp
 from data.parse.wide import long_table
@@ -88,6 +89,7 @@ class _Work:
         self.set_aside: list[SetAside] = []
         self.text: Counter[str] = Counter()
         self.first_text = 0
+        self.last_text = ""
         self._source, self._choices, self._progress = source, choices, progress
         self._known: dict[tuple[str | None, str], int | None] = {}
         self._heads: dict[str, int] = {}
@@ -110,8 +112,8 @@ class _Work:
                     yield number, text
 
     def _take(self, number: int, text: str, may_be_cut: bool) -> None:
-        if may_be_cut and self.records and not text.startswith("#"):
-            self.partial = 1
+        if may_be_cut and not text.startswith("#"):
+            self.partial, self.last_text = 1, text.rpartition("}")[2] or text
             return
         head, _, rest = text.rpartition("}")
         if (series := self._heads.get(head)) is not None and self._again(number, series, rest):
@@ -123,8 +125,6 @@ class _Work:
             self._heading = stamp
         elif text.startswith("#"):
             return
-        elif may_be_cut:
-            self.partial = 1
         elif "{" in text and _BROKEN.match(text):
             self.records += 1
             self.set_aside.append(SetAside(number, "not a sample line", text[:TEXT_LIMIT]))
@@ -185,6 +185,9 @@ def _number(text: str) -> float | None:
 
 
 def _batch(work: _Work, source: Source, choices: Choices, scratch: Path) -> Batch:
+    said = left_out(source.physical_lines, work.last_text, "sample")
+    if work.partial and not work.records:
+        raise only_line(source.name, said)
     if not work.records:
         raise UnreadableFileError(
             "No line is a sample of the form name{labels} value",
@@ -201,7 +204,7 @@ def _batch(work: _Work, source: Source, choices: Choices, scratch: Path) -> Batc
     build_points(work.table, batch, source, choices, scratch)
     work.pods.tell(batch)
     if work.partial:
-        batch.warnings.append("The last line was cut in the middle of a sample; it was dropped.")
+        batch.warnings.append(said)
     if n := sum(work.text.values()):
         batch.warnings.append(
             f"{n} line(s) of other text were passed over, first line {work.first_text}: "

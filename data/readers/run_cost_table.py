@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas as pd
@@ -12,6 +12,7 @@ from data.errors import UnreadableFileError
 from data.facts_base import source_facts
 from data.parse.csvio import CsvCounts, CsvLayout, CsvRow, best_delimiter, read_all, read_layout, split_line
 from data.parse.decimals import PlainCells
+from data.parse.last_line import BY_HAND
 from data.parse.values import is_missing, parse_number
 from data.readers.base import Batch, Choices, Progress, Proposal, SetAside, Sniff, Source, no_progress
 from data.readers.run_manifest import ALGORITHMS
@@ -89,6 +90,7 @@ class RunCostTableReader:
     ) -> Batch:
         """Read all rows; raises UnreadableFileError when a column is missing or no row is there."""
         layout = read_layout(source, lambda names: _columns(names) is not None)
+        layout = replace(layout, open_end=BY_HAND)
         columns = _columns(layout.header)
         if columns is None:
             raise UnreadableFileError("A needed column is missing", source.name, "Name the run and its cost.")
@@ -169,6 +171,7 @@ def _batch(
     batch.mapped = {layout.header[i]: what for i, what in columns.read.items()}
     batch.unmapped = [name for name in layout.header if name and name not in batch.mapped]
     batch.facts = source_facts(source) | _facts(format, layout, columns, table, counts)
+    batch.warnings += counts.said()
     if columns.currency != "USD":
         batch.warnings.append(
             f"Costs are in {columns.currency}: they are stored as they are and never added to dollars."

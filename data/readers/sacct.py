@@ -10,6 +10,7 @@ from pathlib import Path
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
 from data.parse.csvio import TEXT_LIMIT, open_lines
+from data.parse.last_line import only_line
 from data.parse.timezones import parse_stamp, same_wall_clock, to_utc, zone_of
 from data.parse.values import is_missing, parse_number
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
@@ -78,6 +79,8 @@ class SacctReader:
         counts, jobs = Counts(), _Jobs(layout, zone_of(choices.timezone), choices)
         for line in read_lines(source, layout, counts):
             jobs.add(line)
+        if not counts.records and counts.last_line:
+            raise only_line(source.name, counts.last_line)
         if not counts.records:
             raise UnreadableFileError(
                 "There are no job lines", source.name, "Check the dates given to sacct (-S, -E) and the user."
@@ -91,7 +94,8 @@ class SacctReader:
         batch.unmapped = [name for name in layout.names if name and name not in jobs.used]
         batch.facts = source_facts(source) | _facts(layout, counts, jobs, rows)
         _zone(batch, jobs, choices)
-        _warn(batch, layout, jobs, source)
+        _warn(batch, layout, jobs)
+        batch.warnings += [counts.last_line] if counts.last_line else []
         batch.reconcile()
         return batch
 
@@ -293,7 +297,7 @@ def _zone(batch: Batch, jobs: _Jobs, choices: Choices) -> None:
         )
 
 
-def _warn(batch: Batch, layout: Layout, jobs: _Jobs, source: Source) -> None:
+def _warn(batch: Batch, layout: Layout, jobs: _Jobs) -> None:
     if layout.guessed:
         named = ", ".join(f"{i} {name}" for i, name in enumerate(layout.names, 1) if name)
         batch.warnings.append(f"The file has no header; fields were taken as {named} ({layout.guessed}).")
@@ -303,13 +307,6 @@ def _warn(batch: Batch, layout: Layout, jobs: _Jobs, source: Source) -> None:
         batch.warnings.append("No field AllocTRES: the GPUs of the jobs are not known.")
     elif jobs.requested:
         batch.warnings.append("No field AllocTRES: the GPUs are those that were asked for (ReqTRES).")
-    if batch.facts.get("partial_last_line"):
-        batch.warnings.append("The last line was cut in the middle of a record; it was dropped.")
-    elif not source.ends_with_newline:
-        batch.warnings.append(
-            "The last line has no line end, which sacct always writes: if the copy was cut there, its last "
-            "field may be too short (gres/gpu=1 of 16)."
-        )
 
 
 READERS = (SacctReader(),)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from data.parse.csvio import TEXT_LIMIT, open_lines
+from data.parse.last_line import cut_inside, left_out
 from data.parse.timezones import parse_stamp
 from data.readers.base import SetAside, Source
 from data.slurm_fields import elapsed_seconds
@@ -55,6 +56,7 @@ class Counts:
     header_repeated: int = 0
     ragged_rows: int = 0
     partial_last_line: int = 0
+    last_line: str = ""
     field_counts: Counter[int] = field(default_factory=Counter)
     set_aside: list[SetAside] = field(default_factory=list)
 
@@ -194,10 +196,19 @@ def _with_free_end(record: Line, layout: Layout) -> Line:
     )
 
 
+def _open_end(record: Line, layout: Layout) -> str:
+    """The sentence on a last line without an end, which sacct always writes; "" where it does no harm."""
+    fields = len(record.cells)
+    if fields < layout.width:
+        return cut_inside(record.line, "record")
+    read = fields > layout.width or bool(layout.names[-1])
+    return left_out(record.line, record.cells[-1], "job") if read else ""
+
+
 def _judged(source: Source, layout: Layout, counts: Counts, record: Line, *, last: bool) -> Iterator[Line]:
     fields = len(record.cells)
-    if last and not source.ends_with_newline and fields < layout.width:
-        counts.partial_last_line = 1
+    if last and not source.ends_with_newline and (said := _open_end(record, layout)):
+        counts.partial_last_line, counts.last_line = 1, said
         return
     counts.records += 1
     if fields != layout.width:

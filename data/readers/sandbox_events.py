@@ -65,6 +65,7 @@ class SandboxEventsReader:
         batch.unmapped = [*calls.unknown, *items.unread]
         batch.facts = source_facts(source) | items.facts | _facts(calls) | {"records": items.records}
         _warn(batch, calls, choices)
+        batch.warnings += items.warnings
         batch.reconcile()
         return batch
 
@@ -189,8 +190,6 @@ def _warn(batch: Batch, calls: _Calls, choices: Choices) -> None:
         batch.warnings.append("No field names the environment: it is called after the file.")
     if not any(row["run"] for row in calls.rows):
         batch.warnings.append("The calls name no run: give the run to see them beside its steps.")
-    if batch.facts.get("partial_last_line"):
-        batch.warnings.append("The last line was cut in the middle of a record; it was dropped.")
 
 
 READERS = (SandboxEventsReader(),)

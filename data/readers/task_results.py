@@ -66,6 +66,7 @@ class TaskResultsReader:
             take_result(rows, groups, fields, (line, text, value))
         rows.records, rows.set_aside = items.records, [*items.set_aside, *rows.set_aside]
         rows.facts |= items.facts
+        rows.warnings += items.warnings
         rows.unmapped += items.unread
         for group in groups.values():
             model = as_text(group.key.pop("model"))

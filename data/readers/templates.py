@@ -126,7 +126,7 @@ class TemplateReader:
         _collect(source, rows, parser, collector, raw)
         counts = rows.counts
         if not counts.records:
-            raise no_rows(source, layout)
+            raise no_rows(source, layout, counts)
         batch = Batch(self.format, records=counts.records, stored=collector.stored, ignored=collector.ignored)
         batch.set_aside = [*counts.set_aside, *collector.set_aside, *parser.bad]
         batch.names_runs = fields.has("run")
@@ -140,8 +140,7 @@ class TemplateReader:
             batch.timezone = choices.timezone or UTC_NAME
         batch.facts = self._file_facts(source, layout, counts) | {"missing_cells": parser.missing}
         batch.facts |= _facts(batch.tables)
-        if counts.partial_last_line:
-            batch.warnings.append("The last line was cut in the middle of a row; it was dropped.")
+        batch.warnings += counts.said()
         batch.reconcile()
         return batch
 

@@ -12,6 +12,7 @@ from data.logs.flat import FlatFile, FlatRun, Row, make_batch
 from data.logs.llm_guess import guess_llm
 from data.logs.verl_batch import run_name
 from data.logs.verl_lines import MAX_STEP, number, pieces
+from data.parse.last_line import cut_inside, is_closed, left_out, only_line
 from data.readers.base import Batch, Choices, Progress, Proposal, SetAside, Sniff, Source, no_progress
 from data.readers.tinker_metrics import HOSTED
 from data.readers.verl_console import numbered_lines
@@ -38,7 +39,7 @@ class _RunText:
 class _Scan:
     runs: dict[str, _RunText] = field(default_factory=dict)
     aside: list[SetAside] = field(default_factory=list)
-    cut: int | None = None
+    cut: str | None = None
     hosted: bool = False
 
     def feed(self, line: int, text: str, unterminated: bool) -> None:
@@ -51,15 +52,16 @@ class _Scan:
             return
         values, ending = cells_of(step[3])
         if not set(values) >= _NEEDED:
-            if unterminated and self.runs:
-                self.cut = line
+            if unterminated:
+                self.cut = cut_inside(line, "step")
             elif values:
                 self.aside.append(SetAside(line, f"step {step[1]} lacks its loss or its reward", text[:200]))
             return
+        if unterminated and not is_closed(step[3]):
+            self.cut = left_out(line, step[3].rpartition("|")[2], "step")
+            return
         run = self.runs.setdefault(name, _RunText())
-        if unterminated and run.endings and ending not in run.endings:
-            self.cut = line
-        elif int(step[1]) > MAX_STEP:
+        if int(step[1]) > MAX_STEP:
             self.aside.append(SetAside(line, "a step number that no run reaches", text[:200]))
         else:
             run.rows.append(Row(int(step[1]), values, line))
@@ -111,6 +113,8 @@ class TinkerConsoleReader:
         open_end = 0 if source.ends_with_newline else source.physical_lines
         scan = _scan(numbered_lines(source, progress), open_end)
         texts = {name: run for name, run in scan.runs.items() if run.rows}
+        if not texts and scan.cut:
+            raise only_line(source.name, scan.cut)
         if not texts:
             raise UnreadableFileError(
                 "No line 'n/N | loss=… | reward=…' in this file",
@@ -133,7 +137,7 @@ class TinkerConsoleReader:
             warnings=[_NO_CLOCK, HOSTED],
         )
         if scan.cut is not None:
-            file.warnings.append(f"Line {scan.cut} is cut in the middle of a step and was dropped.")
+            file.warnings.append(scan.cut)
         return make_batch(file, runs, source)
 
 

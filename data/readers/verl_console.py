@@ -12,7 +12,8 @@ from data.logs.verl_attempts import Mark, exception_text, split_attempts
 from data.logs.verl_batch import Parsed, make_batch, run_name
 from data.logs.verl_clock import place_steps
 from data.logs.verl_config import ConfigCollector
-from data.logs.verl_lines import Record, clean, decimals, is_cut, parse_step, pieces, step_line
+from data.logs.verl_lines import Record, clean, decimals, is_whole, parse_step, pieces, step_line
+from data.parse.last_line import cut_inside, left_out, only_line
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
 
 _BAR = re.compile(r"Training Progress:.*?\| *(\d+)/(\d+) \[(?:(\d+) days?, )?((?:\d+:)?\d+:\d\d)<")
@@ -92,6 +93,8 @@ class VerlConsoleReader:
         for number, line in numbered_lines(source, progress):
             _scan_line(scan, number, line)
         partial = _drop_cut_line(scan, source)
+        if partial and not scan.records and not scan.set_aside:
+            raise only_line(source.name, partial)
         if not scan.records and not scan.set_aside:
             raise UnreadableFileError(
                 "The log holds no step line of verl ('step:N - key:value - …')",
@@ -100,7 +103,7 @@ class VerlConsoleReader:
             )
         return self._finish(self._parsed(scan, source, choices, partial), scan, source, choices)
 
-    def _parsed(self, scan: _Scan, source: Source, choices: Choices, partial: int | None) -> Parsed:
+    def _parsed(self, scan: _Scan, source: Source, choices: Choices, partial: str | None) -> Parsed:
         attempts, ignored, kept = split_attempts(scan.records, scan.marks)
         cells = [cell for record in scan.records for cell in record.bad_cells]
         rounded = _is_rounded(scan.records)
@@ -121,7 +124,7 @@ class VerlConsoleReader:
             partial_last_line=int(partial is not None),
         )
         if partial is not None:
-            parsed.warnings.append(f"Line {partial} is cut in the middle of a step and was dropped.")
+            parsed.warnings.append(partial)
         return parsed
 
     def _finish(self, parsed: Parsed, scan: _Scan, source: Source, choices: Choices) -> Batch:
@@ -231,20 +234,18 @@ def _clock_seconds(text: str) -> float:
     return float(seconds)
 
 
-def _drop_cut_line(scan: _Scan, source: Source) -> int | None:
-    """Take the last line away when the file ends inside it; its number, else None."""
+def _drop_cut_line(scan: _Scan, source: Source) -> str | None:
+    """Take the last line away when the file may end inside it; the sentence on it, else None."""
     if source.ends_with_newline:
         return None
     last = source.physical_lines
     if scan.set_aside and scan.set_aside[-1].line == last:
         scan.set_aside.pop()
-        return last
-    if scan.records and scan.records[-1].line == last:
-        endings = {record.key_end: record.texts_end for record in scan.records[:-1]}
-        if is_cut(scan.records[-1], endings):
-            scan.records.pop()
-            return last
-    return None
+        return cut_inside(last, "step")
+    if not scan.records or scan.records[-1].line != last or is_whole(scan.records[-1], scan.records[:-1]):
+        return None
+    end = scan.records.pop()
+    return left_out(last, f"{end.key_end}:{end.texts_end}", "step")
 
 
 def _is_rounded(records: list[Record]) -> bool:

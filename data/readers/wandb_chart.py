@@ -21,6 +21,7 @@ from data.logs.wandb_header import ChartHeader, judge_header, parse_header
 from data.logs.wandb_points import Chart, Points
 from data.parse.csvio import CsvLayout, CsvRows, no_rows, read_layout, split_line
 from data.parse.decimals import PlainCells
+from data.parse.last_line import JOINED
 from data.readers.base import Batch, Choices, Progress, Sniff, Source, no_progress
 
 SOURCE = "wandb"
@@ -48,7 +49,7 @@ class WandbChartReader:
         progress: Progress = no_progress,
     ) -> Batch:
         """Read all rows; UnreadableFileError for a column named twice, no run or x column, no row."""
-        layout = read_layout(source)
+        layout = replace(read_layout(source), open_end=JOINED)
         header = _header(source, layout)
         warnings = []
         if choices.run and len(header.runs) == 1:
@@ -60,8 +61,7 @@ class WandbChartReader:
         counts = rows.counts
         if not counts.records:
             raise no_rows(source, layout)
-        if counts.partial_last_line:
-            warnings.append("The last line is cut in the middle of a row and was dropped.")
+        warnings += counts.said()
         chart.set_aside = counts.set_aside + chart.set_aside
         batch = _batch(self.format, chart)
         batch.records = counts.records

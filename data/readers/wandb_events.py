@@ -13,10 +13,11 @@ from pathlib import Path
 from data.errors import UnreadableFileError
 from data.facts_base import source_facts
 from data.gpu.keys import KeyedGpus, fill, gpu_from_keys, gpu_key
-from data.gpu.table import CUT_TAIL, NAMELESS
+from data.gpu.table import NAMELESS
 from data.gpu.text import head_lines
 from data.parse.csvio import PROGRESS_EVERY, TEXT_LIMIT, CsvLayout, CsvRows, no_rows, open_lines, read_layout
 from data.parse.decimals import PlainCells
+from data.parse.last_line import cut_inside
 from data.parse.values import parse_number
 from data.readers.base import Batch, Choices, Progress, SetAside, Sniff, Source, no_progress
 
@@ -37,6 +38,7 @@ class _Events:
     ignored: Counter[str] = field(default_factory=Counter)
     facts: dict[str, object] = field(default_factory=dict)
     partial: int = 0
+    last_line: list[str] = field(default_factory=list)
     runtime_s: float | None = None
 
     def add(self, line: int, row: dict[str, object]) -> None:
@@ -113,7 +115,7 @@ def _read(source: Source, progress: Progress) -> _Events:
             continue
         row = _object(text)
         if row is None and line == source.physical_lines and not source.ends_with_newline:
-            events.partial = 1
+            events.partial, events.last_line = 1, [cut_inside(line, "object")]
         elif row is None:
             events.set_aside.append(SetAside(line, "not a JSON object", text[:TEXT_LIMIT]))
         elif not any(gpu_key(name) for name in row):
@@ -145,14 +147,14 @@ def _read_table(source: Source, layout: CsvLayout, progress: Progress) -> _Event
             cells[name] = value.number
         events.add(row.line, cells)
     events.set_aside += rows.counts.set_aside
-    events.partial = rows.counts.partial_last_line
+    events.partial, events.last_line = rows.counts.partial_last_line, rows.counts.said()
     events.facts = {
         "columns": layout.columns,
         "header_repeated": rows.counts.header_repeated,
         "ragged_rows": rows.counts.ragged_rows,
     }
     if not rows.counts.records:
-        raise no_rows(source, layout)
+        raise no_rows(source, layout, rows.counts)
     return events
 
 
@@ -207,8 +209,7 @@ def _batch(events: _Events, found: KeyedGpus, source: Source, choices: Choices, 
         **events.facts,
         **{f"missing_cells[{name}]": n for name, n in found.missing.items()},
     }
-    if events.partial:
-        batch.warnings.append(CUT_TAIL)
+    batch.warnings += events.last_line
     if not choices.host and found.nodes is None:
         batch.warnings.append(NAMELESS)
     batch.reconcile()

@@ -85,11 +85,10 @@ class WandbHistoryCsvReader:
         history = history_of(records, source, choices)
         counts = rows.counts
         if not counts.records:
-            raise no_rows(source, layout)
+            raise no_rows(source, layout, rows.counts)
         file = FlatFile(self.format, self.source_name, counts.records, set_aside=counts.set_aside)
         file.partial_last_line = counts.partial_last_line
-        if counts.partial_last_line:
-            file.warnings.append("The last line is cut in the middle of a row and was dropped.")
+        file.warnings += counts.said()
         _table_facts(file, layout, counts.header_repeated, counts.ragged_rows)
         return finished(file, history, source, choices, scratch)
 

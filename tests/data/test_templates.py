@@ -152,7 +152,7 @@ def test_records_always_balance(
     try:
         batch = read("step_phases", text, tmp_path_factory.mktemp("t"))
     except UnreadableFileError as error:
-        assert "no data rows" in str(error)
+        assert "no data rows" in str(error) or (not newline and "no other record" in str(error))
         return
     aside = sum(one.column is None for one in batch.set_aside)
     assert batch.records == batch.stored + aside + sum(batch.ignored.values())

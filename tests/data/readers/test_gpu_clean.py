@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from data.arrival.spool import spool_bytes
+from data.gpu import csv_rows as gpu_csv
 from data.gpu import ordered as gpu_ordered
 from data.gpu import plain as gpu_plain
 from data.gpu import samples as gpu_samples
@@ -257,3 +258,71 @@ def test_a_large_table_becomes_a_part_a_core(tmp_path: Path, monkeypatch: pytest
     assert [len(batch.gpu_parts) for batch in every] == [3, 3, 1]
     assert_equal(every[0], every[2])
     assert_equal(every[1], every[2])
+
+
+COMMAS = "timestamp;index;utilization.gpu [%];memory.used [MiB];power.draw [W]"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_decimal_commas_of_one_column_hold_for_all(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = ["0;50,5 %;17.304 MiB;171,234 W", "0;50 %;17304 MiB;171,5 W", "0;51 %;17.305 MiB;171 W"]
+    text = "\n".join([COMMAS, *(f"2026/01/01 00:00:0{s};{row}" for s, row in enumerate(rows))]) + "\n"
+    assert not was_clean(text, tmp_path)
+    found = samples(batch_of(text, tmp_path, monkeypatch, way))
+    assert found["power_w"].tolist() == [171.234, 171.5, 171.0]
+    assert found["mem_bytes"].tolist() == [17304 * 2**20, 17304 * 2**20, 17305 * 2**20]
+    assert found["gpu_util"].tolist() == [0.505, 0.5, 0.51]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_decimal_commas_below_the_first_rows_hold_for_all(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gpu_csv, "SAMPLE_ROWS", 2)
+    rows = [
+        "0;50 %;17304 MiB;171 W",
+        "0;50 %;17.304 MiB;171 W",
+        "0;50 %;17.305 MiB;171,234 W",
+        "0;51,5 %;1 MiB;1 W",
+    ]
+    text = "\n".join([COMMAS, *(f"2026/01/01 00:00:0{s};{row}" for s, row in enumerate(rows))]) + "\n"
+    assert not was_clean(text, tmp_path)
+    found = samples(batch_of(text, tmp_path, monkeypatch, way))
+    assert found["power_w"].tolist() == [171.0, 171.0, 171.234, 1.0]
+    assert found["mem_bytes"].tolist() == [n * 2**20 for n in (17304, 17304, 17305, 1)]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_comma_that_nothing_explains_is_set_aside(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = ["0;50 %;17304 MiB;171,234 W", "0;50 %;17.304 MiB;171 W"]
+    text = "\n".join([COMMAS, *(f"2026/01/01 00:00:0{s};{row}" for s, row in enumerate(rows))]) + "\n"
+    batch = batch_of(text, tmp_path, monkeypatch, way)
+    assert [(one.line, one.text, one.column) for one in batch.set_aside] == [
+        (2, "171,234 W", "power.draw [W]"),
+        (3, "17.304 MiB", "memory.used [MiB]"),
+    ]
+    assert samples(batch)["power_w"].isna().tolist() == [True, False]
+
+
+def test_points_between_semicolons_stay_clean(tmp_path: Path) -> None:
+    rows = [f"2026/01/01 00:00:0{s};0;50 %;17304 MiB;171.{s}0 W" for s in range(4)]
+    assert was_clean("\n".join([COMMAS, *rows]) + "\n", tmp_path)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_nodes_without_a_name_in_one_file_are_told(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = ([(s, 0, util, 1000, 99.5, 30) for s in range(5)] for util in (10, 90))
+    both = sorted([*one, *other], key=lambda row: row[0])
+    batch = batch_of(text_of(both, Look(True)), tmp_path, monkeypatch, way)
+    told = [text for text in batch.warnings if "different values" in text]
+    assert batch.ignored == {"duplicate sample": 5}
+    assert len(told) == 1 and told[0].startswith("5 times of a GPU") and "host" in told[0]
+    twice = batch_of(text_of(sorted(one * 2), Look(True)), tmp_path, monkeypatch, way)
+    assert twice.ignored == {"duplicate sample": 5}
+    assert not [text for text in twice.warnings if "different values" in text]

@@ -52,9 +52,16 @@ def test_a_command_line_at_the_end_may_hold_bars_quotes_and_commas(bar: str, tmp
 
 
 def test_a_last_line_without_its_end_may_be_cut_in_its_last_field(tmp_path: Path) -> None:
-    said = "The last line has no line end, which sacct always writes"
-    assert any(text.startswith(said) for text in read(tmp_path, HEADER, JOB, end="").warnings)
-    assert not any(text.startswith(said) for text in read(tmp_path, HEADER, JOB).warnings)
+    """`gres/gpu=16` cut to `gres/gpu=1` would be a sixteenth of the GPU-hours."""
+    bare = HEADER.removesuffix("|NodeList")
+    jobs = [f"{n}{JOB[2:].rpartition('|')[0]}" for n in (71, 72)]
+    cut = read(tmp_path, bare, *jobs, end="")
+    assert (cut.records, cut.facts["gpu_hours"], cut.facts["partial_last_line"]) == (1, 16 * 26, 1)
+    assert [text for text in cut.warnings if text.startswith("Line 3, the last, has no line end")]
+    with pytest.raises(UnreadableFileError, match="no other record"):
+        read(tmp_path, bare, jobs[0], end="")
+    barred = read(tmp_path, f"{bare}|", *(f"{job}|" for job in jobs), end="")
+    assert (barred.records, barred.facts["gpu_hours"]) == (2, 2 * 16 * 26)
 
 
 def test_local_time_needs_a_zone(tmp_path: Path) -> None:
