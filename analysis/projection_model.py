@@ -83,6 +83,7 @@ def workload_of(book: Catalogue, params: ProjectionParams, source: SourceRun) ->
         engines=Pool(engines, pools.engines.gpus, params.source_gen_precision),
         trainer=Pool(trainer, pools.trainer.gpus, params.source_train_precision),
         tail_known=found.known,
+        replica_gpus=params.replica_gpus or None,
         passes=float(told.passes),
     )
 

@@ -18,7 +18,8 @@ class ProjectionParams(CommonParams):
     rollouts on A and training on B; empty: platforms of the run's vendor that came after its own.
 
     `hold`: GPUs, step time or dollars an hour. `gen_precision`, `train_precision`: on the targets; the
-    `source_` ones are the run's, which no log says. `quotes`: 'platform:USD a GPU-hour'. `claims`: an id of
+    `source_` ones are the run's, which no log says, nor `replica_gpus`, GPUs of one of its engines (0: not
+    said). `quotes`: 'platform:USD a GPU-hour'. `claims`: an id of
     the catalogue, or 'id=value'.
     """
 
@@ -30,6 +31,7 @@ class ProjectionParams(CommonParams):
     train_precision: Asked = "same"
     source_gen_precision: Precision = "bf16"
     source_train_precision: Precision = "bf16"
+    replica_gpus: int = Field(default=0, ge=0, le=4096)
     quotes: tuple[str, ...] = ()
     claims: tuple[str, ...] = ()
     draws: int = Field(default=10_000, ge=100, le=50_000)

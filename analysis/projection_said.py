@@ -65,8 +65,10 @@ def _workload(asked: Asked) -> list[Assumption]:
     at = asked.model.calibration.operating
     if at is not None:
         words = f"{at.replicas} replicas of {at.replica_gpus} GPUs, batch {digits3(at.batch)}"
-        source = "best rate that fits: no log says the layout"
-        out.append(Assumption("layout of the engines", words, "", "derived", source, ""))
+        status, source = "derived", "what usual engines need for the measured seconds: no log says the layout"
+        if work.replica_gpus is not None:
+            status, source = "user", "parameter replica_gpus"
+        out.append(Assumption("layout of the engines", words, "", status, source, ""))
     return out
 
 

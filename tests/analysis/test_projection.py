@@ -300,3 +300,20 @@ def test_parameters_survive_an_address() -> None:
         run="r", targets=("a", "a+b"), quotes=("x:1.5",), hold="budget", claims=("c=2",)
     )
     assert ProjectionParams.from_query(params.to_query()) == params
+
+
+def test_the_replica_is_said_or_taken_from_the_seconds(home: Home) -> None:
+    """A replica of 8 GPUs that was said is in the assumptions as said; no prior of it is left."""
+    free, said = (asked(home, run="r", targets=["gb200-nvl72"], replica_gpus=n) for n in (0, 8))
+
+    def layout(found: Result) -> tuple[str, str]:
+        (one,) = [a for a in found.assumptions if a.name == "layout of the engines"]
+        return str(one.value), one.status
+
+    assert "replicas of 8 GPUs" in layout(said)[0] and layout(said)[1] == "user"
+    assert layout(free)[1] == "derived"
+    names = [set(found.tables["calibration"]["name"]) for found in (free, said)]
+    assert "replica_gpus" in names[0] and "replica_gpus" not in names[1]
+    nothing = asked(home, run="r", targets=["gb200-nvl72"], replica_gpus=1024)
+    assert nothing.tables["platforms"]["step_s"].notna().sum() == 1
+    assert "replica of 1024 GPUs" in " ".join(nothing.tables["platforms"]["missing"])
