@@ -32,6 +32,7 @@ MOST_TEXTS = 100_000
 MOST_DAYS = 1_200
 """A charge over a longer period (more than three years) is not spread over its days."""
 EMPTY = "no cell of the row holds a value"
+BACKWARDS = "the charge period ends before it starts"
 AMOUNTS = (
     "billed_cost", "effective_cost", "list_cost", "contracted_cost", "quantity", "commitment_quantity",
 )  # fmt: skip
@@ -138,9 +139,17 @@ def _charges(
         if not any(texts.values()) and all(value is None for value in parsed.values()):
             aside.append(SetAside(row.line, EMPTY, layout.delimiter.join(row.cells)[:TEXT_LIMIT]))
             continue
+        if _runs_backwards(parsed):
+            aside.append(SetAside(row.line, BACKWARDS, layout.delimiter.join(row.cells)[:TEXT_LIMIT]))
+            continue
         parsed["line"] = row.line
         _tags(parsed, row, parser)
         yield row, parsed, texts
+
+
+def _runs_backwards(row: Row) -> bool:
+    start, end = row.get("charge_start"), row.get("charge_end")
+    return isinstance(start, datetime) and isinstance(end, datetime) and end < start
 
 
 def _parser(form: CostFormat, source: Source, layout: CsvLayout) -> RowParser:

@@ -11,17 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from data.errors import UnreadableFileError
-from data.parse.last_line import (
-    BY_HAND,
-    CUT,
-    JOINED,
-    OpenEnd,
-    cut_inside,
-    is_closed,
-    kept,
-    left_out,
-    only_line,
-)
+from data.parse import last_line
 from data.readers.base import Progress, SetAside, Source, no_progress
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -44,7 +34,7 @@ class CsvLayout:
     header: tuple[str, ...]
     header_line: int
     first_data_line: int
-    open_end: OpenEnd = CUT
+    open_end: last_line.OpenEnd = last_line.CUT
 
     @property
     def columns(self) -> int:
@@ -322,15 +312,15 @@ class Judge:
     def _is_open(self, record: RawRecord, cells: list[str]) -> bool:
         """Whether the last line, which has no end, is left out: it lacks fields, or the end of a value."""
         if self._is_cut(record, len(cells)):
-            self.counts.last_line = cut_inside(record.line, "row")
+            self.counts.last_line = last_line.cut_inside(record.line, "row")
             return True
         name = self._layout.header[len(cells) - 1] if len(cells) <= len(self._layout.header) else ""
         end, rule = cells[-1], self._layout.open_end
-        if not name or rule == JOINED or is_closed(record.text):
+        if not name or rule == last_line.JOINED or last_line.is_closed(record.text):
             return False
-        say = kept if rule == BY_HAND else left_out
+        say = last_line.kept if rule == last_line.BY_HAND else last_line.left_out
         self.counts.last_line = say(record.line, end, "row")
-        return rule == CUT
+        return rule == last_line.CUT
 
     def _is_cut(self, record: RawRecord, fields: int) -> bool:
         if not record.closed:
@@ -399,7 +389,7 @@ def read_all(
 def no_rows(source: Source, layout: CsvLayout, counts: CsvCounts | None = None) -> UnreadableFileError:
     """The refusal of a file that has a header and nothing under it, or one line that may be cut."""
     if counts is not None and counts.last_line:
-        return only_line(source.name, counts.last_line)
+        return last_line.only_line(source.name, counts.last_line)
     return UnreadableFileError(
         "The file has a header and no data rows",
         f"{source.name}, line {layout.header_line}",

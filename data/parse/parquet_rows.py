@@ -22,6 +22,15 @@ def open_parquet(source: Source) -> pq.ParquetFile:
         ) from problem
 
 
+def is_damaged(source: Source) -> bool:
+    """Whether the footer of a Parquet file cannot be read."""
+    try:
+        pq.ParquetFile(source.path).close()
+    except (pa.ArrowException, OSError, ValueError):
+        return True
+    return False
+
+
 def parquet_names(schema: pa.Schema) -> tuple[str, ...]:
     """Column names without the index that pandas adds."""
     return tuple(name for name in schema.names if name != "__index_level_0__")

@@ -8,6 +8,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 from data.errors import UnreadableFileError, UserError
+from data.parse.parquet_rows import is_damaged
 from data.parse.table_records import TableSample, table_sample
 from data.readers.base import Choices, Reader, Sniff, Source
 from data.readers.foreign import describe, recognise, repeated_column
@@ -152,6 +153,12 @@ _NO_USE = frozenset({"html_page", "http_metrics_jsonl", "http_access_log", "dcgm
 
 
 def _unknown(source: Source) -> UnreadableFileError:
+    if source.kind == "parquet" and is_damaged(source):
+        return UnreadableFileError(
+            "This is a Parquet file that is damaged or cut: the table of contents at its end cannot be read",
+            source.name,
+            "Wait until its writer has closed it, or copy or export it again and compare the sizes.",
+        )
     looks = _KINDS.get(source.kind) or describe(source.head)
     twice = repeated_column(source.head) if source.kind == "text" else None
     if twice:

@@ -1,12 +1,16 @@
 """Which reader gets a file, and what the refusal says when none does."""
 
+import io
 import random
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from data.arrival.spool import spool_bytes
 from data.errors import UnreadableFileError, UserError
 from data.logs.keymap import find_rule, load_keymap, parse_eval_key, rules_for
 from data.logs.llm_guess import guess_llm
@@ -57,6 +61,10 @@ FOREIGN = {
     "SpotPrice,Region\nx8,8,64,H200,8,,24.0,,north\n",
     "gpuhunt_price_list": "instance_name,location,price,cpu,memory,gpu_count,gpu_name,gpu_memory,spot\n"
     "x8,north,24.0,8,64,8,H200,141,False\n",
+    "nvidia_smi_xml": '<?xml version="1.0" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v12.dtd">\n'
+    "<nvidia_smi_log>\n\t<timestamp>Thu Jan  1 00:00:00 2026</timestamp>\n</nvidia_smi_log>\n",
+    "prometheus_error": '{"status":"error","errorType":"bad_data","error":"exceeded maximum '
+    'resolution of 11,000 points per timeseries"}\n',
     "html_page": "<!DOCTYPE html>\n<html><title>Sign in</title></html>\n",
 }  # fmt: skip
 
@@ -90,6 +98,15 @@ def test_price_lists_point_to_their_own_command_and_page(tmp_path: Path) -> None
         assert "price list" in caught.value.what
         assert "cli.py prices import FILE --source" in caught.value.remedy
         assert "Price book" in caught.value.remedy
+
+
+@pytest.mark.parametrize("cut", [-4, -60, 100, 4])
+def test_a_damaged_parquet_file_is_called_so(cut: int, tmp_path: Path) -> None:
+    out = io.BytesIO()
+    pq.write_table(pa.table({"step": list(range(99)), "reward": [0.5] * 99}), out)
+    with pytest.raises(UnreadableFileError, match="damaged or cut") as caught:
+        choose(spool_bytes(out.getvalue()[:cut], "run.parquet", tmp_path), Choices())
+    assert "again" in caught.value.remedy
 
 
 @pytest.mark.parametrize("name", [*FOREIGN])

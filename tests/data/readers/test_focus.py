@@ -8,6 +8,7 @@ import pytest
 
 from data.ingest import ingest_file, rebuild
 from data.money.cost_words import bucket_of
+from data.readers import choose
 from data.readers.base import Batch, Choices
 from data.readers.focus import FocusReader
 from tests.data.fakes import content
@@ -64,6 +65,23 @@ def test_a_row_without_a_value_is_set_aside(tmp_path: Path) -> None:
     batch = read(tmp_path, USED, digits, CREDIT)
     assert [(s.line, s.column) for s in batch.set_aside] == [(3, None)]
     assert (batch.records, batch.stored, len(batch.tables["costs"])) == (3, 2, 2)
+
+
+def test_a_charge_that_ends_before_it_starts_is_set_aside(tmp_path: Path) -> None:
+    turned = USED.replace("T09:00:00Z", "T07:00:00Z")
+    batch = read(tmp_path, USED, turned, IDLE)
+    assert (batch.records, batch.stored, batch.facts["billed_cost"]) == (3, 2, 10.0)
+    assert [(one.line, one.column, one.reason) for one in batch.set_aside] == [
+        (3, None, "the charge period ends before it starts")
+    ]
+    moment = read(tmp_path, USED.replace("T09:00:00Z", "T08:00:00Z"))
+    assert (moment.stored, moment.set_aside) == (1, [])
+    card = f"pool,gpus,start,end,usd_per_gpu_hour\na,8,2026-01-02,2026-01-01,2\nb,8,{HOUR},2\n"
+    choices = Choices(format="rate_card_csv")
+    source = spooled(card, tmp_path, "rates.csv")
+    rates = choose(source, choices).read(source, choices, tmp_path)
+    assert rates.facts["billed_cost"] == 16.0
+    assert [one.line for one in rates.set_aside] == [2]
 
 
 def test_stamps_are_utc_whatever_the_zone_of_the_command(tmp_path: Path) -> None:
