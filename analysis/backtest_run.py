@@ -19,7 +19,7 @@ from models.transfer import (
     fixed_share,
     shared_gap,
     step_ratio,
-    training_log_ratio,
+    training_rule,
 )
 
 Floats = npt.NDArray[np.float64]
@@ -190,10 +190,10 @@ def _training(cases: Sequence[Case]) -> Predict:
     where = np.flatnonzero([isinstance(c.body, TrainingCase) for c in cases])
     bodies = [c.body for c in cases if isinstance(c.body, TrainingCase)]
     sign = np.array([float(c.sign) for c in cases])
-    faster = (np.array([c.measured for c in cases]) * sign)[where]
+    rule = training_rule(bodies, (np.array([c.measured for c in cases]) * sign)[where])
 
     def predict(train: Mask, test: Mask) -> Floats:
-        found: Floats = training_log_ratio(bodies, faster, train[where], test[where]) * sign[test]
+        found: Floats = rule(train[where], test[where]) * sign[test]
         return found
 
     return predict

@@ -89,16 +89,27 @@ def band(residuals: Floats) -> tuple[float, float]:
 
 def bootstrap_median(log_errors: Floats, groups: Sequence[str]) -> tuple[float, float] | None:
     """95 % interval of the median absolute error when whole models are drawn again; None below 3 models."""
-    names = np.array(groups)
-    by_model = [log_errors[names == name] for name in sorted(set(groups))]
-    by_model = [found[np.isfinite(found)] for found in by_model if np.isfinite(found).any()]
-    if len(by_model) < FEW:
+    known = np.isfinite(log_errors)
+    names, model = np.unique(np.array(groups)[known], return_inverse=True)
+    if len(names) < FEW:
         return None
     rng = np.random.default_rng(SEED)
-    picks = rng.integers(0, len(by_model), (DRAWS, len(by_model)))
-    medians = [np.median(np.abs(np.expm1(np.concatenate([by_model[i] for i in row])))) for row in picks]
-    low, high = np.quantile(medians, [0.025, 0.975])
+    picks = rng.integers(0, len(names), (DRAWS, len(names)))
+    times = np.apply_along_axis(np.bincount, 1, picks, minlength=len(names))
+    wrong = np.abs(np.expm1(log_errors[known]))
+    low, high = np.quantile(_medians(wrong, times[:, model]), [0.025, 0.975])
     return float(low), float(high)
+
+
+def _medians(values: Floats, times: npt.NDArray[np.int64]) -> Floats:
+    """Median of each row of `times`, which says how often every value is drawn; no row is empty."""
+    order = np.argsort(values, kind="stable")
+    upto = np.cumsum(times[:, order], axis=1)
+    n = upto[:, -1]
+    # the smallest value with more than k draws up to it stands at place k
+    lower, upper = ((upto <= k[:, None]).sum(axis=1) for k in ((n - 1) // 2, n // 2))
+    medians: Floats = (values[order[lower]] + values[order[upper]]) / 2
+    return medians
 
 
 def left_out(

@@ -1,7 +1,7 @@
 """How a published figure carries to another platform: decode, training and a whole RL step, as log ratios."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +18,8 @@ REFERENCE_FLOPS = 2e15
 FLOPS_PER_PARAM = 2
 UNKNOWN_SHARES = (0.2, 0.35, 0.5, 0.65, 0.8)
 HALF = 0.5
+FREE = 0.1
+"""Ridge penalty of a platform's own factor."""
 
 DECODE_GRID = tuple(itertools.product((0.6, 0.7, 0.8, 0.9, 1.0), (0.2, 0.3, 0.5, 0.7), (0.5, 0.75, 1.0),
                                       (0.7, 0.8, 0.9, 1.0)))  # fmt: skip
@@ -153,25 +155,45 @@ def training_log_ratio(
     between generations, and of the model parallelism that a bigger memory frees. Ridge regression of the log
     ratio; cells of n equal rows weigh sqrt(n). Mean over `TRAINING_GRID`; an unseen platform has factor 1.
     """
+    return training_rule(cases, measured)(train, test)
+
+
+def training_rule(cases: Sequence[TrainingCase], measured: Floats) -> Callable[[Mask, Mask], Floats]:
+    """`training_log_ratio` of these cases, to be asked with many pairs of `train` and `test`."""
     base = np.array([c.base for c in cases])
     gain = np.array([c.format_gain for c in cases])
-    if not train.any():
-        return base[test] + HALF * gain[test]
     columns, kinds = _design(cases)
-    weight = _weights([c.cell for c, used in zip(cases, train, strict=True) if used])
-    out = np.zeros(int(test.sum()))
-    for precision, klass, generation, parallel, reached in TRAINING_GRID:
-        penalty = np.array([0.1, precision, klass, generation, parallel])[kinds]
-        prior = base + reached * gain
+    cells = np.array([c.cell for c in cases])
+
+    def predict(train: Mask, test: Mask) -> Floats:
+        if not train.any():
+            blind: Floats = base[test] + HALF * gain[test]
+            return blind
+        weight = _weights(cells[train])
         x = columns[train] * weight[:, None]
-        y = (measured - prior)[train] * weight
-        theta = np.linalg.solve(x.T @ x + np.diag(penalty), x.T @ y)
-        out += columns[test] @ theta + prior[test]
-    return out / len(TRAINING_GRID)
+        square = x.T @ x
+        out = np.zeros(int(test.sum()))
+        for reached, penalties in _by_reach():
+            prior = base + reached * gain
+            y = x.T @ ((measured - prior)[train] * weight)
+            ridges = square + penalties[:, kinds, None] * np.eye(len(kinds))
+            for theta in np.linalg.solve(ridges, np.broadcast_to(y[:, None], (len(penalties), len(y), 1))):
+                out += columns[test] @ theta[:, 0] + prior[test]
+        return out / len(TRAINING_GRID)
+
+    return predict
 
 
-def _weights(cells: Sequence[str]) -> Floats:
-    _, where, counts = np.unique(np.array(cells), return_inverse=True, return_counts=True)
+def _by_reach() -> list[tuple[float, Floats]]:
+    """Points of the grid by the share reached: their penalties, one row a point, one column a kind."""
+    return [
+        (reached, np.array([(FREE, *point[:-1]) for point in TRAINING_GRID if point[-1] == reached]))
+        for reached in sorted({point[-1] for point in TRAINING_GRID})
+    ]
+
+
+def _weights(cells: npt.NDArray[np.str_]) -> Floats:
+    _, where, counts = np.unique(cells, return_inverse=True, return_counts=True)
     weights: Floats = counts[where].astype(float) ** -0.25
     return weights
 

@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from models.backtest import (
+    _medians,
     band,
     bootstrap_median,
     constant,
@@ -57,6 +60,17 @@ def test_naive_rules_see_other_models_only():
     assert np.isnan(constant(np.zeros(4), measured, ["k", "k", "k", "other"])(train, test)).all()
     pair = pair_median(["p", "p", "q", "p"], measured)(train, test)
     assert np.exp(pair) == pytest.approx([3.0])
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([-1.0, -0.2, 0.0, 0.1, 0.1, 0.7]), st.integers(0, 4)), min_size=1),
+    st.integers(0, 4),
+)
+def test_medians_of_draws_are_those_of_the_drawn_values(pairs, certain):
+    values = np.abs(np.array([value for value, _ in pairs]))
+    times = np.array([[n for _, n in pairs], [n % 2 for _, n in pairs], [certain + 1] * len(pairs)])
+    times = times[times.sum(axis=1) > 0]
+    assert _medians(values, times).tolist() == [np.median(np.repeat(values, row)) for row in times]
 
 
 def test_bootstrap_draws_models_and_repeats():
