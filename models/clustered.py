@@ -4,7 +4,8 @@ The estimate is sum_g w_g m_g over clusters g: m_g the mean of the cluster, w_g 
 cluster by its tasks (the score a benchmark reports); `clusters` weighs every cluster the same (a typical
 repository). Repeats k are averaged within a task first: they thin the noise of a task, not its number.
 
-Which interval: CR2 with a Student quantile at Satterthwaite degrees of freedom where these are 4 or more;
+Which interval: CR2 with a Student quantile at Satterthwaite degrees of freedom, at the correlation that is
+seen within clusters (models/cr2.py), where these are 4 or more;
 below that the t approximation is not to be trusted (Pustejovsky and Tipton 2018, JBES 36:672) and the
 restricted wild cluster bootstrap-t is inverted. Both are a confidence distribution, from which the interval
 and the draws for ratios are read, so that the two agree.
@@ -20,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logit, stdtrit
 
+from models.cr2 import cr2_covariance, cr2_se, intraclass, satterthwaite_df
 from models.stats import Interval, paired_scores, z_value
 from models.wild import wild_curve
 
@@ -115,6 +117,13 @@ class _Clusters:
         sums = np.bincount(self.index, self.task_weights * values, len(self.weights))
         return np.asarray(sums, dtype=np.float64)
 
+    def df(self, values: Floats) -> float:
+        """Degrees of freedom; a mean over clusters takes them for alike, whatever their size."""
+        sizes: Floats = np.bincount(self.index).astype(np.float64)
+        if len(sizes) == len(values) or np.ptp(self.weights) == 0:
+            return satterthwaite_df(self.weights)
+        return satterthwaite_df(self.weights, 1 + (sizes - 1) * intraclass(values, self.index))
+
     @property
     def effective(self) -> float:
         return float(1 / (self.weights**2).sum())
@@ -141,7 +150,7 @@ def clustered_gain(
         raise ValueError("changes must be one number a task, each in -1..1")
     groups = _grouped(len(values), clusters, estimand)
     mean, parts = groups.mean(values), groups.parts(values)
-    se, df = cr2_se(parts, groups.weights), satterthwaite_df(groups.weights)
+    se, df = cr2_se(parts, groups.weights), groups.df(values)
     chosen = method or ("cr2_t" if df >= LEAST_DF else "wild_bootstrap_t")
     if se <= 1e-12:
         chosen, quantile = "no_variation", _no_variation(mean, groups.effective)
@@ -185,7 +194,7 @@ def joint_means(
     factor = (parts - groups.weights * values[:, None]) / np.sqrt(1 - groups.weights)
     if factor.shape[1] > len(values):  # the same covariance from fewer columns
         factor = np.transpose(np.asarray(np.linalg.qr(factor.T, mode="r"), dtype=np.float64))
-    return JointMeans(values, factor, satterthwaite_df(groups.weights))
+    return JointMeans(values, factor, min(groups.df(row) for row in grid))
 
 
 def clustered_log_odds(
@@ -208,7 +217,7 @@ def clustered_log_odds(
     """
     old, new = paired_scores(before, after)
     groups = _grouped(len(old), clusters, estimand)
-    df = satterthwaite_df(groups.weights)
+    df = groups.df(new - old)
     sides = [_side(groups, new), _side(groups, old)]
     cross = cr2_covariance(groups.parts(new), groups.parts(old), groups.weights)
     spread = sides[0].se * sides[1].se
@@ -271,31 +280,6 @@ def _grid(draws: int) -> Floats:
 
 def _order(draws: int, seed: int) -> npt.NDArray[np.intp]:
     return np.random.default_rng((seed, 3)).permutation(draws)  # (seed, 0) is seed itself
-
-
-def cr2_se(parts: Floats, weights: Floats) -> float:
-    """CR2 standard error of sum_g parts_g, parts_g = w_g m_g, shape (clusters,).
-
-    sqrt(sum_g r_g^2 / (1 - w_g)), r_g = parts_g - w_g sum(parts): Bell and McCaffrey 2002 (Survey Methodology
-    28:169) for a mean, working model of independent tasks. With equal clusters it is s / sqrt(G).
-    """
-    return math.sqrt(cr2_covariance(parts, parts, weights))
-
-
-def cr2_covariance(one: Floats, two: Floats, weights: Floats) -> float:
-    """CR2 covariance of two weighted means over the same clusters; see `cr2_se`."""
-    first, second = one - weights * one.sum(), two - weights * two.sum()
-    return float((first * second / (1 - weights)).sum())
-
-
-def satterthwaite_df(weights: Floats) -> float:
-    """Degrees of freedom of the CR2 variance of a mean, weights of shape (clusters,) that add up to 1.
-
-    1 / (sum w^2 + (sum u)^2 - sum u^2), u = w^2 / (1 - w): tr(B)^2 / tr(B^2) of Bell and McCaffrey 2002
-    worked out for a mean under independent tasks. G equal clusters give G - 1.
-    """
-    spread = weights**2 / (1 - weights)
-    return float(1 / ((weights**2).sum() + spread.sum() ** 2 - (spread**2).sum()))
 
 
 @dataclass(frozen=True)

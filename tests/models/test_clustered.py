@@ -14,8 +14,8 @@ from models.clustered import (
     clustered_log_odds,
     joint_means,
     paired_gain,
-    satterthwaite_df,
 )
+from models.cr2 import intraclass, satterthwaite_df
 from models.stats import log_odds_gain, wilson
 from models.wild import DRAWS, WEBB, wild_curve
 
@@ -32,8 +32,11 @@ def inverse_root(matrix):
     return vectors @ np.diag(values**-0.5) @ vectors.T
 
 
-def dense(change, clusters):
-    """CR2 variance and Satterthwaite df of an intercept as Bell and McCaffrey write them: full matrices."""
+def dense(change, clusters, alike=0.0):
+    """CR2 variance and Satterthwaite df of an intercept as Bell and McCaffrey write them: full matrices.
+
+    `alike`: correlation of the tasks of a cluster for the df, as Imbens and Kolesar take it.
+    """
     y, n = np.asarray(change, float), len(change)
     x = np.ones((n, 1))
     bread = np.linalg.inv(x.T @ x)
@@ -45,7 +48,9 @@ def dense(change, clusters):
         score = bread @ x[rows].T @ adjust @ residual[rows]
         variance += float(score[0] ** 2)
         columns.append(keep[:, rows] @ adjust @ x[rows] @ bread)
-    gram = np.hstack(columns).T @ np.hstack(columns)
+    same = np.asarray(clusters)[:, None] == np.asarray(clusters)
+    omega = (1 - alike) * np.eye(n) + alike * same
+    gram = np.hstack(columns).T @ omega @ np.hstack(columns)
     eigen = np.linalg.eigvalsh(gram)
     return math.sqrt(variance), eigen.sum() ** 2 / (eigen**2).sum()
 
@@ -55,7 +60,7 @@ def test_three_clusters_by_hand():
     got = clustered_gain([1, 0, 1, 0, 0, -1], list("abbccc"), method="cr2_t")
     assert got.interval.value == pytest.approx(1 / 6)
     assert got.se == pytest.approx(math.sqrt(1 / 6))
-    assert got.df == pytest.approx(5 / 3)
+    assert satterthwaite_df(np.array([1, 2, 3]) / 6) == pytest.approx(5 / 3)
     assert got.effective_clusters == pytest.approx(18 / 7)
     assert (got.n_tasks, got.n_clusters, got.interval.n) == (6, 3, 6)
 
@@ -68,8 +73,10 @@ def test_closed_forms_are_the_dense_matrices(sizes, seed):
     se, df = dense(change, clusters)
     got = clustered_gain(change, clusters, method="cr2_t", draws=100)
     assert got.se == pytest.approx(se, rel=1e-9)
-    assert got.df == pytest.approx(df, rel=1e-9)
-    half = scipy_stats.t.ppf(0.975, df) * se
+    assert satterthwaite_df(np.array(sizes) / sum(sizes)) == pytest.approx(df, rel=1e-9)
+    alike = dense(change, clusters, intraclass(change, clusters))[1]
+    assert got.df == pytest.approx(alike, rel=1e-6)
+    half = scipy_stats.t.ppf(0.975, alike) * se
     assert got.interval.low == pytest.approx(max(-1, change.mean() - half))
     assert got.interval.high == pytest.approx(min(1, change.mean() + half))
 
