@@ -18,6 +18,7 @@ from analysis.campaignruns import NUMBERS as BEHIND_NUMBERS
 from analysis.campaignwords import answer, figures, notices
 from analysis.common import result
 from analysis.frames import NAN, Row, known, number, ratio, records, table, text
+from analysis.linecents import near_cents
 from analysis.lost import (
     BY,
     BY_NUMBERS,
@@ -275,21 +276,24 @@ def _lines(sharing: Sharing, sums: Sums) -> list[Row]:
 
 
 def _unallocated(sharing: Sharing, sums: Sums) -> list[Row]:
-    """What no campaign bears, by line, how it was matched, and who is known; adds up to the '' campaigns."""
+    """What no campaign bears, by line, how it was matched, and who is known; adds up to the '' campaigns in
+    each line.
+    """
     whole = _sum(sums)
     out = []
     for bearer in sorted(who for who in sums if who[0] == ""):
-        parts: dict[tuple[str, str, str], list[Decimal]] = {}
+        parts: dict[str, dict[tuple[str, str], list[Decimal]]] = {}
         for line in sharing.lines:
             if (line.campaign, line.team) == bearer:
                 share = line.share
                 owner = f"run {share.run}" if share.run else f"job {share.job}" if share.job else bearer[1]
-                parts.setdefault((LINE_WORDS[line.line], share.how, owner), []).append(line.usd)
-        keys = sorted(parts)
-        amounts = to_cents([total(parts[key]) for key in keys], _sum(sums, bearer))
-        for (what, how, owner), usd in zip(keys, amounts, strict=True):
-            row = {"what": what, "how": how, "owner": owner, "usd": usd}
-            out.append({**row, "share_frac": _frac(usd, whole)})
+                parts.setdefault(line.line, {}).setdefault((share.how, owner), []).append(line.usd)
+        for kind, mine in sorted(parts.items()):
+            keys = sorted(mine)
+            amounts = near_cents([total(mine[key]) for key in keys], _sum(sums, bearer, kind))
+            for (how, owner), usd in zip(keys, amounts, strict=True):
+                row = {"what": LINE_WORDS[kind], "how": how, "owner": owner, "usd": usd}
+                out.append({**row, "share_frac": _frac(usd, whole)})
     return sorted(out, key=lambda row: (-row["usd"], row["what"], row["owner"]))
 
 

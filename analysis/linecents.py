@@ -1,7 +1,7 @@
 """The cents of each line of a bill, decided once, and of groups of lines, so that every table agrees.
 
-Largest remainder from the totals of `Sums` down to services, bearers (or reasons) and lines: a service is
-exactly the sum of its lines, and each level is within a cent of its exact sum.
+Largest remainder from the totals of `Sums` down to GPU lines and others, services, bearers (or reasons) and
+lines: a service is exactly the sum of its lines, and each level is within a cent of its exact sum.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -31,13 +31,16 @@ class LineCents:
 
 
 def line_cents(lines: Sequence[Line], sums: Sums) -> dict[int, LineCents]:
-    """Cents by line number: they add up to `sums` in each of its totals, and to the invoice."""
+    """Cents by line number: they add up to `sums` in each of its totals, and to the invoice. In each total
+    the GPU lines are rounded as one, so that they add up to `gpu_usd`.
+    """
     paths = [((x.charge.provider, x.charge.service), _borne_by(x)) for x in lines]
-    matched = _nested(paths, [line.matched for line in lines], sums.matched)
+    ours = [(x.charge.is_gpu, *path) for x, path in zip(lines, paths, strict=True)]
+    matched = _nested(ours, [line.matched for line in lines], sums.matched)
     unmatched = [Decimal(0)] * len(lines)
     for rest in RESTS:
         places = [i for i, line in enumerate(lines) if rest_of(line) == rest]
-        mine = [(paths[i][0], lines[i].why) for i in places]
+        mine = [(lines[i].charge.is_gpu, paths[i][0], lines[i].why) for i in places]
         amounts = _nested(mine, [lines[i].unmatched for i in places], sums.rests[rest])
         for i, usd in zip(places, amounts, strict=True):
             unmatched[i] = usd
@@ -50,6 +53,12 @@ def line_cents(lines: Sequence[Line], sums: Sums) -> dict[int, LineCents]:
         line.charge.number: LineCents(ours, rest, None if line.charge.billed is None else said)
         for line, ours, rest, said in zip(lines, matched, unmatched, billed, strict=True)
     }
+
+
+def gpu_usd(lines: Sequence[Line], sums: Sums) -> Decimal:
+    """Cents of all GPU lines, as `line_cents` has them."""
+    shown = line_cents(lines, sums)
+    return total([shown[line.charge.number].effective for line in lines if line.charge.is_gpu])
 
 
 def group_cents(
@@ -74,7 +83,7 @@ def group_cents(
     if not free and total(list(out.values())) != whole:
         free, out = list(groups), {}
     left = whole - total(list(out.values()))
-    out |= zip(free, _near([exact[key] for key in free], left), strict=True)
+    out |= zip(free, near_cents([exact[key] for key in free], left), strict=True)
     return {key: out[key] for key in groups}
 
 
@@ -98,8 +107,8 @@ def _nested(paths: Sequence[Path], exact: Sequence[Decimal], whole: Decimal) -> 
     return out
 
 
-def _near(exact: Sequence[Decimal], whole: Decimal) -> list[Decimal]:
-    """`to_cents`; what the lines that are fixed took more or less than a cent goes to the largest amount."""
+def near_cents(exact: Sequence[Decimal], whole: Decimal) -> list[Decimal]:
+    """`to_cents`; what `whole` is more or less than a cent off goes to the largest amount."""
     gap = whole - total(exact)
     moved = list(exact)
     if moved and abs(gap) >= Decimal("0.01"):

@@ -6,8 +6,10 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
 from analysis.bill import Bill, span_of
+from analysis.billlines import add_lines, read_lines
 from analysis.frames import Row, known, number, records, text
 from analysis.kept import kept
+from analysis.linecents import gpu_usd
 from analysis.matching import Matched, matched_bill
 from analysis.moneyparams import ALL, MoneyParams
 from analysis.parts import NONE, Part
@@ -71,6 +73,8 @@ class Shares:
     notices: tuple[Notice, ...]
     assumptions: tuple[Assumption, ...]
     price_ids: tuple[str, ...]
+    gpu_usd: Decimal | None = None
+    """Cents of all GPU lines of the bill, as the reconciliation shows them; None on basis "rate"."""
 
     @property
     def usd(self) -> Decimal:
@@ -102,8 +106,13 @@ def load_shares(view: View, params: MoneyParams) -> Shares:
     return Shares(
         bill.period, start, end, BILL if bill.has_gpus else RATE, tuple(shares),
         _covers(jobs, start, end), bill.invoice_usd, tuple(dict.fromkeys(notices)),
-        tuple(dict.fromkeys(assumptions)), ids,
+        tuple(dict.fromkeys(assumptions)), ids, _gpu_usd(bill, matched),
     )  # fmt: skip
+
+
+def _gpu_usd(bill: Bill, matched: Matched) -> Decimal | None:
+    lines = read_lines(bill, matched) if bill.has_gpus else []
+    return gpu_usd(lines, add_lines(lines)) if lines else None
 
 
 def _share(part: Part, matched: Matched) -> Share:

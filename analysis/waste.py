@@ -114,7 +114,7 @@ def compute(view: View, params: WasteParams) -> Result:
     clocks = read_clocks(view, filters, found.start, found.end, limits)
     evidence = read_evidence(view, filters, found.start, found.end, limits, clocks)
     inside = read_inside(view, spend, filters, limits)
-    bill = cut_bill(listed, found.has_scheduler, evidence, inside)
+    bill = cut_bill(listed, found.has_scheduler, evidence, inside, None if params.run else found.gpu_usd)
     unproven = sum(c.unproven for c in bill.cuts)
     told = Answered(params.run, found, bill, in_cents(bill), split_of(bill.cuts), evidence, unproven)
     said = [*found.notices, *notices(told), *(n for n in spend.notices if n.code == "synthetic")]

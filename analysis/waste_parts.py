@@ -6,11 +6,12 @@ from datetime import date
 from decimal import Decimal
 
 from analysis.frames import Row, known
+from analysis.linecents import near_cents
 from analysis.shares import Share, Shares
 from analysis.waste_inside import Inside
 from analysis.waste_owners import Owner
 from analysis.waste_samples import Evidence, Key
-from models.cents import FULL, apportion, cents, cents_table, to_cents, total
+from models.cents import FULL, apportion, cents, cents_table, total
 from models.waste import Measured, Split, fits, shares
 
 BARS = ("not_allocated", "idle", "stalled", "unknown", "bubble", "lost", "productive")
@@ -59,9 +60,15 @@ def of_run(found: Shares, run: str) -> list[Share]:
     return [s for s in found.shares if run in ("", s.run)]
 
 
-def cut_bill(listed: Sequence[Share], has_scheduler: bool, evidence: Evidence, inside: Inside) -> Bill:
+def cut_bill(
+    listed: Sequence[Share],
+    has_scheduler: bool,
+    evidence: Evidence,
+    inside: Inside,
+    gpu_usd: Decimal | None = None,
+) -> Bill:
     """Split every GPU charge: nobody's time is not allocated (unknown without a scheduler file), the rest by
-    the samples of its owner and day.
+    the samples of its owner and day. `gpu_usd`: cents of all GPU charges, where lines of a bill have them.
     """
     gpu = [s for s in listed if s.kind in GPU_KINDS]
     other = tuple(s for s in listed if s.kind not in GPU_KINDS)
@@ -79,7 +86,7 @@ def cut_bill(listed: Sequence[Share], has_scheduler: bool, evidence: Evidence, i
         cuts=cuts,
         other=other,
         whole=cents(total([s.usd for s in listed])),
-        gpu=cents(total([s.usd for s in gpu])),
+        gpu=cents(total([s.usd for s in gpu])) if gpu_usd is None else gpu_usd,
         contradicted=tuple(over),
         slots=slots,
         rates=slots.rates(),
@@ -243,8 +250,8 @@ def in_cents(bill: Bill) -> Sheet:
     exact = [[total([c.usd[b] for c in groups[n]]) for b in BARS] for n in names]
     if not names:
         return Sheet((), ())
-    rows = to_cents([total(row) for row in exact], bill.gpu)
-    columns = to_cents([total([row[j] for row in exact]) for j in range(len(BARS))], bill.gpu)
+    rows = near_cents([total(row) for row in exact], bill.gpu)
+    columns = near_cents([total([row[j] for row in exact]) for j in range(len(BARS))], bill.gpu)
     return Sheet(names, tuple(tuple(row) for row in cents_table(exact, rows, columns)))
 
 
