@@ -84,6 +84,7 @@ def test_an_uncertain_start_and_louder_stated_noise_widen_it():
     assert widths[1] / widths[0] == pytest.approx(2, rel=0.1)
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(("campaigns", "least"), [(8, 0.7), pytest.param(150, 0.9, marks=pytest.mark.full)])
 @pytest.mark.parametrize(("x", "noise", "target"), [(HOURS, 0.008, 0.58), (EARLY, 0.015, 0.5)])
 def test_the_truth_is_covered(x, noise, target, campaigns, least):
