@@ -20,7 +20,7 @@ IDLE, BORNE, UNKNOWN, OTHER, ROUNDED, NOT_ALLOCATED = (
 LABELS = {
     IDLE: "paid and idle, borne by nobody",
     UNKNOWN: "idle by a scheduler file that has no job in the period, so unknown in the waterfall",
-    OTHER: "unused, but of something else than GPUs",
+    OTHER: "no GPU time: cores and credits of idle machines, unused commitments for something else",
     ROUNDED: "rounding to cents",
     NOT_ALLOCATED: "not allocated, whoever bears it",
 }
