@@ -81,7 +81,8 @@ def pair_factor(
 
     training: on the ratio of dense peaks at `precision` (bf16, fp8, fp4); the achieved share of the peak on b
     is that on a times the factor. `model_parallel` is TP x PP on a. decode: on the speed of the three-term
-    model. rl_step: on the speed of phases scaled by their peaks at equal GPUs. A reverse move is the inverse.
+    model; its band is no tighter than that of its class, because mixtures of experts were predicted worse.
+    rl_step: on the speed of phases scaled by their peaks at equal GPUs. A reverse move is the inverse.
     """
     if platform_a == platform_b:
         return PairFactor(phase, platform_a, platform_b, 1.0, 1.0, 1.0, 0, 0, SEEN)
@@ -135,6 +136,10 @@ def _factor(key: CatalogueKey, asked: _Asked) -> PairFactor:
     seen = {c.group for c, here in zip(cases, same, strict=True) if here}
     center = _center(key.catalogue, cases, usable, asked)
     low, high = _band(pairs, usable, known=bool(seen))
+    klass = usable & np.array([c.pair.moe == asked.moe for c in cases])
+    if asked.phase == "decode" and klass.sum() >= FEWEST:
+        own = _band(pairs, klass, known=bool(seen))
+        low, high = float(np.minimum(low, own[0])), float(np.maximum(high, own[1]))
     return PairFactor(
         asked.phase,
         asked.platform_a,
