@@ -6,8 +6,11 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar o
 PORT ?= 8501
 WORKERS ?= 3
 export IPD_HOME ?= var
-# The machine code of the loops is kept beside them: made once here, not by every worker of the tests.
-COMPILE := $(BIN)/python -c 'from data.gpu import plain_kernels, plain_minutes'
+# Machine code of the loops and bytecode are kept beside their sources: made once here, not by every worker and
+# every server of the tests, also where the environment asks Python to keep none.
+KEPT := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python
+COMPILE := $(KEPT) -c 'from data.gpu import plain_kernels, plain_minutes'; \
+	$(KEPT) -m pytest -m "not full" --collect-only -qq >/dev/null
 
 .PHONY: run setup test test-full check bench shots clean
 
@@ -29,8 +32,8 @@ $(VENV)/.ready-test: tests/requirements.txt $(VENV)/.ready
 	@touch $@
 
 test: $(VENV)/.ready-test
-	@$(COMPILE) & $(BIN)/python -m tests.browser.chromium --install; found=$$?; wait; exit $$found
-	$(BIN)/python -m pytest -m "not full" -n $(WORKERS) --dist loadfile --durations=15 -rs
+	@($(COMPILE)) & $(BIN)/python -m tests.browser.chromium --install; found=$$?; wait; exit $$found
+	$(KEPT) -m pytest -m "not full" -n $(WORKERS) --dist loadfile --durations=15 -rs
 
 test-full: $(VENV)/.ready-test
 	@$(BIN)/python -m tests.browser.chromium --install
