@@ -155,7 +155,7 @@ def test_repeated_header_cut_tail_ragged_rows_and_text_lines(tmp_path: Path) -> 
     assert samples(batch)["power_w"].isna().tolist() == [False, False, True]
     assert facts["missing_cells"] == 0
     assert facts["gpus"] == 1
-    assert any("Line 9, the last, is cut in the middle of a row" in text for text in batch.warnings)
+    assert any("Line 8, the last, is cut in the middle of a row" in text for text in batch.warnings)
 
 
 def test_duplicate_samples_keep_the_first(tmp_path: Path) -> None:
