@@ -28,7 +28,7 @@ from analysis.projection_tables import (
     whole_table,
 )
 from analysis.projection_targets import aims, release_rank
-from analysis.projection_words import answer, figures
+from analysis.projection_words import answer, beside_notices, figures
 from analysis.result import Notice, Result
 from analysis.spend import filters_of, synthetic_notice
 from analysis.words import listing
@@ -131,7 +131,7 @@ def _answered(view: View, asked: Asked, seen: Sequence[Seen]) -> Result:
         "projection",
         view,
         params,
-        answer(book, base, seen, params.hold),
+        answer(book, base, seen),
         headline=figures(base, seen, asked, params.boundary),
         tables={
             "platforms": platforms,
@@ -143,7 +143,12 @@ def _answered(view: View, asked: Asked, seen: Sequence[Seen]) -> Result:
             "whole_step": whole_table(seen),
         },
         assumptions=assumptions(asked, seen),
-        notices=[*notices(asked, seen), *claim_notices, *_said_of(view, asked.source)],
+        notices=[
+            *beside_notices(book, base, seen, params.hold),
+            *notices(asked, seen),
+            *claim_notices,
+            *_said_of(view, asked.source),
+        ],
         prices=_price_ids(platforms),
     )
 

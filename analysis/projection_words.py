@@ -12,8 +12,8 @@ from analysis.projection_money import Floats
 from analysis.projection_seen import Base, Seen, price_times, spread
 from analysis.projection_targets import platform_names
 from analysis.projection_unknown import no_count_words
-from analysis.result import Figure
-from analysis.words import digits3, listing, money
+from analysis.result import Figure, Notice
+from analysis.words import digits3, money
 from data.catalogue import Catalogue
 from models.breakeven import verdict
 
@@ -41,11 +41,8 @@ def _movable(seen: Sequence[Seen]) -> list[Seen]:
     return [one for one in known if not one.same] or known
 
 
-def answer(book: Catalogue, base: Base, seen: Sequence[Seen], hold: str) -> str:
-    """The run, the target, the price at which moving pays; then the fastest target where it is another.
-
-    Where the step time is held (`hold`) the fastest says nothing and is left out.
-    """
+def answer(book: Catalogue, base: Base, seen: Sequence[Seen]) -> str:
+    """Two sentences: the run beside the target that moves best, and the price at which moving there pays."""
     source = base.source
     own = platform_names(book, dict.fromkeys(pool.platform_id for pool in source.pools.each))
     head = f"Run {source.run} takes {digits3(source.step_s)} s a step on {source.gpus} {own}"
@@ -54,18 +51,10 @@ def answer(book: Catalogue, base: Base, seen: Sequence[Seen], hold: str) -> str:
         return f"{head}; {NO_STEP}."
     how = "" if best.phases else ", by the rule for whole steps, for its phases are not known"
     low, middle, high = (digits3(value) for value in spread(best.step_s))
-    text = (
+    return (
         f"{head}; on {best.count.gpus} {best.aim.name(book)} it would take {middle} s (p10–p90 {low} to "
-        f"{high}){how}: {_even_words(base, best)}."
+        f"{high}){how}. There {_even_words(base, best)}."
     )
-    fastest = min(_movable(seen), key=lambda one: one.middle_s)
-    told = [best]
-    if fastest is not best and hold != "step_time":
-        told.append(fastest)
-        low, middle, high = (digits3(value) for value in spread(fastest.step_s))
-        name = f"{fastest.count.gpus} {fastest.aim.name(book)}"
-        text += f" Fastest: {name}, {middle} s ({low} to {high}); {_even_words(base, fastest)}."
-    return text + _unseen(book, told)
 
 
 def _even_words(base: Base, best: Seen) -> str:
@@ -80,22 +69,44 @@ def _even_words(base: Base, best: Seen) -> str:
     text = f"moving pays below {money(middle)} {PER} ({money(low)} to {money(high)})"
     if math.isnan(best.rent.usd):
         return f"{text}; there is no quote to hold against it"
-    told = {"pays": "it pays", "does not pay": "it does not", "cannot tell": "too close to tell"}
-    words = told[verdict(draws, best.rent.usd).words]
-    return f"{text}, {best.rent.label} is {money(best.rent.usd)}: {words}"
+    at = f"{money(best.rent.usd)} ({best.rent.label})"
+    told = {"pays": f"at {at} it does", "does not pay": f"at {at} it does not"}
+    return f"{text}: {told.get(verdict(draws, best.rent.usd).words, f'{at} is too close to tell')}"
 
 
-def _unseen(book: Catalogue, told: Sequence[Seen]) -> str:
-    """Which of the named moves take their band from platforms that no pair holds."""
-    parts = []
-    for one in told:
-        found = (("decode", one.factors.decode), ("training", one.factors.training))
-        phases = " and ".join(name for name, factor in found if factor.basis == UNSEEN)
-        if phases and one.phases:
-            parts.append(f"{one.aim.name(book)} ({phases})")
-    if not parts:
-        return ""
-    return f" No pair was published for {listing(parts)}: there the band is that of platforms never seen."
+def beside_notices(book: Catalogue, base: Base, seen: Sequence[Seen], hold: str) -> list[Notice]:
+    """The fastest target where it is not that of the answer, and moves that no published pair backs.
+
+    Where the step time is held (`hold`) the fastest says nothing and is left out.
+    """
+    best = best_of(base, seen)
+    if best is None:
+        return []
+    out = []
+    fastest = min(_movable(seen), key=lambda one: one.middle_s)
+    if fastest is not best and hold != "step_time":
+        low, middle, high = (digits3(value) for value in spread(fastest.step_s))
+        name = fastest.aim.name(book)
+        words = (
+            f"Fastest is {fastest.count.gpus} {name}: {middle} s a step (p10–p90 {low} to {high}); "
+            f"{_even_words(base, fastest)}."
+        )
+        out.append(Notice("fastest_target", words, name))
+    return out + [notice for one in seen if (notice := _unseen(book, one))]
+
+
+def _unseen(book: Catalogue, one: Seen) -> Notice | None:
+    """Say it where a move takes its band from platforms that no pair holds."""
+    found = (("decode", one.factors.decode), ("training", one.factors.training))
+    phases = " and ".join(name for name, factor in found if factor.basis == UNSEEN)
+    if not phases or not one.phases:
+        return None
+    name = one.aim.name(book)
+    words = (
+        f"{name}: nobody has published one run on it and on an older platform ({phases}), so its band is as "
+        "wide as this model was wrong on platforms left out of its fit."
+    )
+    return Notice("no_published_pair", words, name)
 
 
 def figures(base: Base, seen: Sequence[Seen], asked: Asked, boundary: str) -> list[Figure]:
@@ -106,7 +117,7 @@ def figures(base: Base, seen: Sequence[Seen], asked: Asked, boundary: str) -> li
     out += [_step_figure(asked.book, best, boundary), _even_figure(base, best, boundary)]
     out.append(_cycle_figure(asked.book, best, boundary))
     known = () if asked.model is None else asked.model.calibration.factors
-    label = "Factors the run identifies"
+    label = "Model factors that the run fixes"
     out.append(
         figure(
             "factors_identified",

@@ -23,7 +23,7 @@ from charts.theme import Mode
 
 TITLE = "Step time by phase and platform, seconds"
 EITHER, LEAST_EITHER = "Either pool, uncertain which", 0.02
-WHOLE, TOTAL, RULE = "Whole step, phases not measured", "Total, p10–p90", "Whole-step rule"
+WHOLE, TOTAL, RULE = "Whole step, phases not measured", "Total, p10–p90", "By ratios of whole steps"
 
 
 @marked

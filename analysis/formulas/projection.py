@@ -87,7 +87,7 @@ METRICS = (
     ),
     Formula(
         "factors_identified",
-        "Factors the run identifies",
+        "Model factors that the run fixes",
         "calibrated factors (shares of peaks, GB/s, seconds) that the run's own steps fix, of all; the others "
         "rest on a prior",
         "count",
