@@ -25,12 +25,14 @@ class Measure:
     unknown: str
     usd: bool = False
     whole: bool = False
+    note: str = ""
 
 
 NO_PRICE = "no price of this kind: see the break-even price"
+SIDE = ". GPUs, judges and sandboxes"
 MEASURES = {
-    "usd_per_step": Measure("Dollars a step by platform", "USD a step", NO_PRICE, True),
-    "usd_per_rollout": Measure("Dollars a rollout by platform", "USD a rollout", NO_PRICE, True),
+    "usd_per_step": Measure("Dollars a step by platform", "USD a step", NO_PRICE, True, note=SIDE),
+    "usd_per_rollout": Measure("Dollars a rollout by platform", "USD a rollout", NO_PRICE, True, note=SIDE),
     "usd_per_point": Measure("Dollars a point gained by platform", "USD a point", NO_PRICE, True),
     "gpus_same_cycle": Measure(
         "GPUs for the same step time, by platform",
@@ -86,7 +88,7 @@ def bars(result: Result, column: str, mode: Mode) -> go.Figure:
         list(names.values()),
         [_head(r, names[r["target"]], column, info) for r in rows],
         title=info.title,
-        note="Solid: measured. Hatched: projected. Whiskers: p10–p90",
+        note=f"Solid: measured. Hatched: projected. Whiskers: p10–p90{info.note}",
         alt=f"Bars of {info.axis}: {told}.",
         table="platforms",
         mode=mode,

@@ -28,6 +28,10 @@ NAMES = {
     "seconds": "Seconds, kept",
 }
 TITLE = "What the run itself fixes"
+SPREAD = (
+    "The projection uses the mean step. p10 – p90 of a measured factor is that of single steps, which scatter "
+    "far more than their mean: some come out above the peak, and a rare long step can lift a mean above p90."
+)
 
 
 def show_calibration(result: Result) -> None:
@@ -42,6 +46,7 @@ def show_calibration(result: Result) -> None:
     st.caption(
         md_escape(f"{len(rows) - len(priors)} of {len(rows)} factors are identified by the run.{rest}")
     )
+    st.caption(SPREAD)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         st.markdown(f"**{TITLE}**", width="content")
         csv_button(frame, "projection-calibration.csv", key="projection_calibration_csv")

@@ -62,6 +62,7 @@ LABELS = {
     "low": "p10",
     "high": "p90",
 }
+BASIS = {"left-out platforms": "no published pair: errors on platforms left out"}
 EVEN_LABELS = LABELS | {"usd_per_gpu_h": "Break-even, p50 (USD a GPU-hour)"}
 
 
@@ -147,6 +148,8 @@ def worded(result: Result) -> Result:
 
 def _worded(frame: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
     changed: dict[str, Any] = {}
+    if "basis" in frame.columns:
+        changed["basis"] = [BASIS.get(str(b), b) for b in frame["basis"]]
     if "phase" in frame.columns:
         changed["phase"] = [phase_name(str(p)) for p in frame["phase"]]
     if "target" in frame.columns:
