@@ -47,7 +47,7 @@ from analysis.tenure_tables import (
     option_rows,
     tornado_rows,
 )
-from analysis.words import digits3, listing, money, percent
+from analysis.words import digits3, listing, money, percent, plural
 from data.errors import UserError
 from data.queries import tenure as queries
 from data.view import View
@@ -196,7 +196,8 @@ def demand_of(view: View, params: TenureParams, own: Owning) -> Wanted:
         words = f"{digits3(lost)} GPU-hours on {own.name} have no clock and are not in the demand."
         told.append(Notice("demand_undated", words, own.platform))
     if len(days) < SHORT_DAYS:
-        words = f"The demand rests on {len(days)} days: a longer window would tell more about its peaks."
+        rests = f"{len(days)} {plural('day', len(days))}"
+        words = f"The demand rests on {rests}: a longer window would tell more about its peaks."
         told.append(Notice("demand_short", words, own.platform))
     words = "Demand is counted by UTC day: inside a day work is taken to wait for free GPUs."
     told.append(Notice("demand_by_day", words, own.platform))

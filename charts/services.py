@@ -1,5 +1,6 @@
 """A run's own cost beside what hosted services would bill for the same tokens."""
 
+import math
 from collections.abc import Mapping
 
 import pandas as pd
@@ -9,12 +10,14 @@ from analysis.result import Result
 from analysis.words import money
 from charts import theme
 from charts.blocks import colours_of, error_bars, has
+from charts.synthetic import marked
 from charts.theme import Mode
 
 MOST_ROWS = 24
 TWO_DECADES = 100
 
 
+@marked
 def side_by_side(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw one dot an offer in the row of its run: the run itself filled, what services would bill hollow."""
     title = "Own cost and service bills for the same tokens"
@@ -37,13 +40,20 @@ def side_by_side(result: Result, mode: Mode = "light") -> go.Figure:
         height=110 + 34 * len(data),
     )
     fig.update_layout(showlegend=False)
-    apart = float(data["usd"].max() / data["usd"].min())
+    ends = data[["usd", "usd_low", "usd_high"]]
+    ticks = _ticks(float(ends.min().min()), float(ends.max().max()))
     fig.update_xaxes(
-        type="log", tickprefix="$", tickformat="~s", minor={"showgrid": False},
-        dtick=1 if apart > TWO_DECADES else "D2",
-    )  # fmt: skip
+        type="log", minor={"showgrid": False}, tickvals=ticks, ticktext=[money(usd) for usd in ticks]
+    )
     fig.update_yaxes(categoryorder="array", categoryarray=names, autorange="reversed")
     return fig
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Amounts to mark on a logarithmic axis: every decade, with 2 and 5 between where few are spanned."""
+    between = (1.0,) if high / low > TWO_DECADES else (1.0, 2.0, 5.0)
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [digit * 10.0**decade for decade in decades for digit in between]
 
 
 def _dots(data: pd.DataFrame, names: list[str], colours: Mapping[str, str], mode: Mode) -> go.Scatter:

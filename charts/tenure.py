@@ -10,6 +10,7 @@ from analysis.tenure_cases import OPTIONS
 from analysis.words import digits3, money, percent
 from charts import theme
 from charts.blocks import error_bars, has
+from charts.synthetic import marked
 from charts.theme import Mode
 
 DASHES = {
@@ -124,6 +125,7 @@ def _use_line(frame: pd.DataFrame, option: str, mode: Mode) -> go.Scatter:
     )
 
 
+@marked
 def duration(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw the demand as a duration curve with the bases worth committing to."""
     title = "Demand: GPUs needed by share of the time"

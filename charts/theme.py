@@ -148,7 +148,9 @@ def _axes(fig: go.Figure, colours: Palette, x: str | None, y: str | None) -> Non
 def add_note(fig: go.Figure, note: str) -> go.Figure:
     """Put `note` before the subtitle of a dressed figure and into its `alt`; return the figure."""
     meta = dict(fig.layout.meta)
-    meta["subtitle"] = "; ".join(part for part in (note, str(meta["subtitle"])) if part)
+    under = str(meta["subtitle"])
+    between = ". " if under[:1].isupper() else "; "
+    meta["subtitle"] = between.join(part for part in (note, under) if part)
     meta["alt"] = f"{meta['alt']} {note}."
     colours = palette(meta["mode"])
     head, lines = _heading(str(meta["title"]), meta["subtitle"], colours)

@@ -8,6 +8,7 @@ from analysis.result import Result
 from charts import own_cost as own_charts
 from charts import services as service_charts
 from charts import tenure as charts
+from charts.synthetic import is_synthetic
 from pages.parts import own_controls as controls
 from pages.parts.answer import show_answer
 from pages.parts.assumptions import show_how
@@ -130,7 +131,7 @@ with left:
     asked |= show_details(published.tables["settings"])
 result = compute_or_stop("tenure", asked)
 with head:
-    show_title("Rent or own", [result])
+    show_title("Rent or own", [result], synthetic=is_synthetic(result))
     show_answer(result)
 with right:
     show_figures(result)

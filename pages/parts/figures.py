@@ -12,6 +12,8 @@ import streamlit as st
 from analysis.result import Figure, Result
 from charts.text import counted, interval_parts, split_unit, unit_tail
 
+SAME_REASON = "for the same reason"
+
 
 def show_figures(result: Result, names: Sequence[str] | None = None) -> None:
     """Draw the headline figures called `names` (all when None), in that order; unknown names are skipped."""
@@ -19,18 +21,28 @@ def show_figures(result: Result, names: Sequence[str] | None = None) -> None:
     chosen = [known[n] for n in names if n in known] if names else list(result.headline)
     if not chosen:
         return
-    st.html(f'<dl class="ipd-figures">{"".join(card_html(f) for f in chosen)}</dl>')
+    cards = "".join(card_html(f, same=_same_reason(chosen[:n], f)) for n, f in enumerate(chosen))
+    st.html(f'<dl class="ipd-figures">{cards}</dl>')
 
 
-def card_html(figure: Figure) -> str:
-    """Return one figure as a group of a description list; what it is made of opens with its name."""
+def _same_reason(before: Sequence[Figure], figure: Figure) -> bool:
+    """Whether the figure before it is missing for the same reason, which then need not be read twice."""
+    last = before[-1] if before else None
+    return last is not None and last.value is None and bool(figure.missing) and last.missing == figure.missing
+
+
+def card_html(figure: Figure, *, same: bool = False) -> str:
+    """Return one figure as a group of a description list; what it is made of opens with its name.
+
+    `same`: it is missing for the reason that the card before it gives.
+    """
     label = html.escape(figure.label or figure.name.replace("_", " "))
     tip = _tip(figure)
     if tip:
         label = f"<details><summary>{label}</summary><p>{html.escape(tip)}</p></details>"
     lines = [f"<dt>{label}</dt>"]
     if figure.value is None:
-        reason = (figure.missing or "the data on hand does not say").rstrip(".")
+        reason = SAME_REASON if same else (figure.missing or "the data on hand does not say").rstrip(".")
         lines.append('<dd class="unknown">Not known</dd>')
         lines.append(f"<dd>{html.escape(_sentence(reason))}.</dd>")
         return f"<div>{''.join(lines)}</div>"
