@@ -12,6 +12,7 @@ from analysis.backtest_run import Pairs, SetReport, best_rule, predict_pairs, re
 from analysis.common import figure, result
 from analysis.params import CommonParams
 from analysis.result import Assumption, Figure, Notice, Result
+from analysis.words import listing, percent, plural
 from data.catalogue import Catalogue
 from data.published import Tables, shipped
 from data.view import View
@@ -25,6 +26,12 @@ RULE_WORDS = {
     "left_out_pair_median": "median of the platform pair",
 }
 MAIN = ("decode", "training_cross_generation", "training_within_generation", "rl_step, node_matched")
+IN_SENTENCE = {
+    "decode": "the time of a decoded token",
+    "training_cross_generation": "training from Hopper to Blackwell",
+    "training_within_generation": "training among Blackwells",
+    "rl_step, node_matched": "an RL step on as many nodes",
+}
 LABELS = {
     "decode": "Decode, time per token",
     "decode, bandwidth differs": "Decode, bandwidth differs",
@@ -186,11 +193,12 @@ def _predictions(pairs: Pairs) -> pd.DataFrame:
 def answer(reports: Sequence[SetReport]) -> str:
     """The sentence a person could paste: median errors of the main sets."""
     told = [
-        f"{LABELS[r.wanted.name]}: {r.error.median_abs_error:.1%} (n {r.error.n})"
+        f"{percent(r.error.median_abs_error)} for {IN_SENTENCE[r.wanted.name]} "
+        f"({r.error.n} {plural('pair', r.error.n)} of {r.models} {plural('model', r.models)})"
         for r in reports
         if r.wanted.name in MAIN and r.error.median_abs_error is not None
     ]
-    return "Median error of a model the projection had never seen: " + "; ".join(told) + "."
+    return f"On models it had never seen, the projection's median error was {listing(told)}."
 
 
 def _figures(found: SetReport) -> list[Figure]:

@@ -9,6 +9,8 @@ from charts.blocks import error_bars, has
 from charts.theme import Mode
 
 TITLE = "Median error on models never seen, percent"
+HOVER = "%{y}: %{x:.1f} %<extra>%{fullData.name}</extra>"
+SHAPES = ("circle-open", "square-open", "diamond-open", "triangle-up-open", "cross-open", "star-open")
 
 
 def errors(result: Result, mode: Mode = "light") -> go.Figure:
@@ -22,7 +24,7 @@ def errors(result: Result, mode: Mode = "light") -> go.Figure:
     colours = theme.palette(mode)
     fig = go.Figure()
     for place, (label, part) in enumerate(rules[rules["set"].isin(names)].groupby("label", sort=False)):
-        fig.add_trace(_rule(part, names, str(label), colours.runs[(place + 1) % len(colours.runs)]))
+        fig.add_trace(_rule(part, names, str(label), SHAPES[place % len(SHAPES)], colours.quiet))
     marker = {"color": colours.accent, "size": 12}
     whiskers = error_bars(
         *(100 * shown[c] for c in ("median_abs_error", "boot_low", "boot_high")), colours.text
@@ -34,6 +36,7 @@ def errors(result: Result, mode: Mode = "light") -> go.Figure:
             error_x=whiskers,
             mode="markers",
             name="the projection",
+            hovertemplate=HOVER,
             marker=marker,
         )
     )
@@ -48,14 +51,16 @@ def errors(result: Result, mode: Mode = "light") -> go.Figure:
         height=340,
     )
     fig.update_xaxes(rangemode="tozero")
+    fig.update_yaxes(categoryorder="array", categoryarray=list(shown["label"]))
     return fig
 
 
-def _rule(part: pd.DataFrame, names: dict[str, str], label: str, colour: str) -> go.Scatter:
+def _rule(part: pd.DataFrame, names: dict[str, str], label: str, shape: str, colour: str) -> go.Scatter:
     return go.Scatter(
         x=100 * part["median_abs_error"],
         y=[names[name] for name in part["set"]],
         mode="markers",
         name=label,
-        marker={"symbol": "circle-open", "color": colour, "size": 9, "line": {"width": 2}},
+        marker={"symbol": shape, "color": colour, "size": 9, "line": {"width": 1.8}},
+        hovertemplate=HOVER,
     )
