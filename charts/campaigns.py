@@ -139,7 +139,7 @@ def _unsure(shown: pd.DataFrame, names: list[str], running: list[float], mode: M
     return go.Bar(
         x=(shown["usd"] - shown["usd_low"]).tolist(), y=names, orientation="h", name="May be lost",
         marker=theme.status_marker(theme.palette(mode).bad, "assumed", mode),
-        text=[f"{part:.0%}" for part in running], textposition="outside", cliponaxis=False,
+        text=[f"{100 * part:.0f} %" for part in running], textposition="outside", cliponaxis=False,
         outsidetextfont={"color": theme.palette(mode).quiet, "size": 11}, textangle=0,
         customdata=[theme.escape(name) for name in names],
         hovertemplate="<b>%{customdata}</b><br>no checkpoint is known: %{x:$,.2f}<extra></extra>",

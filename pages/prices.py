@@ -89,6 +89,7 @@ def show_book(frame: pd.DataFrame, total: int) -> None:
         | {
             "price_value": st.column_config.NumberColumn("Price", format="%,.6g"),
             "usd": st.column_config.NumberColumn("In USD", format="%,.6g"),
+            "tier": st.column_config.TextColumn("Tier", width=110),
             "version": st.column_config.NumberColumn("Version", format="%d"),
         },
         height=table_height(len(shown)),

@@ -74,11 +74,16 @@ show_chart(unit_charts.unit_costs(costs, state.theme), key="rollouts-unit-costs"
 st.subheader("Tables", anchor=False)
 show_table(steps, "phases", title="Phases: seconds and dollars")
 show_table(steps, "flags", title="Steps that contradict themselves")
-show_table(rollouts, "totals", title="Rollouts by run")
+show_table(
+    rollouts,
+    "totals",
+    title="Rollouts by run, failed attempts included",
+    labels={"step_s": "All steps (s)"},
+)
 show_table(
     rollouts,
     "reported",
     title="Throughput as the files report it, in tokens/s (two bases are never compared)",
 )
-show_table(costs, "units", title="Unit costs by run", percent=SHARES)
+show_table(costs, "units", title="Unit costs by run, counts of the steps that survived", percent=SHARES)
 show_how([steps, rollouts, costs], "rollouts")

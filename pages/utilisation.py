@@ -17,7 +17,7 @@ from pages.parts.frame import is_nothing, show_head, stop_when_empty
 from pages.parts.notices import show_warnings
 from pages.parts.state import current
 from pages.parts.tables import show_table
-from pages.parts.waste_settings import LABELS, SPELL, settings
+from pages.parts.waste_settings import SPELL, in_units, settings
 from pages.parts.words import md_escape
 
 EVERY = "*"
@@ -129,7 +129,7 @@ show_table(
     optional=("missing",),
 )
 said = waste.tables["thresholds"]
-said = said.assign(threshold=[LABELS.get(name, name) for name in said["threshold"]])
+said = in_units(said)
 show_table(
     Result("waste", waste.params, "", tables={"thresholds": said}),
     "thresholds",

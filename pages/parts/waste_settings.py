@@ -1,5 +1,6 @@
 """When a GPU counts as idle or stalled: thresholds as settings, on every page that shows waste."""
 
+import pandas as pd
 import streamlit as st
 
 from analysis.waste import MEANINGS, WasteParams
@@ -62,3 +63,13 @@ def settings(prefix: str) -> dict[str, float]:
             if value != standard:
                 changed[name] = value
     return changed
+
+
+def in_units(thresholds: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of rules by name, values in the unit that the name says: ratios in percent."""
+    out = thresholds.copy()
+    ratio = out["unit"] == "ratio"
+    for column in ("value", "default"):
+        out[column] = [f"{100 * v if r else v:g}" for v, r in zip(out[column], ratio, strict=True)]
+    out["unit"] = out["unit"].where(~ratio, "%")
+    return out.assign(threshold=[LABELS.get(name, name) for name in out["threshold"]])

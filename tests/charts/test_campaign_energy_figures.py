@@ -83,7 +83,7 @@ def test_beyond_eight_campaigns_the_rest_is_one_grey_bar():
 def test_causes_are_largest_first_with_a_running_share():
     sure, unsure = campaigns.lost_by_cause(spend()).data
     assert list(sure.x) == [300.0, 100.0] and list(unsure.x) == [200.0, 0.0]
-    assert list(unsure.text) == ["83%", "100%"]
+    assert list(unsure.text) == ["83 %", "100 %"]
 
 
 def test_evidence_is_a_pattern_and_dollars_have_their_own_axis():
