@@ -61,7 +61,7 @@ def test_a_name_without_its_form_factor_offers_both(home: str, tmp_path: Path, c
     assert "form factor of H200 (SXM or NVL)" in line and "unknown" not in line
     for platform in ("h200-sxm", "h200-nvl"):
         assert f"--gpu H200={platform}" in line
-        code, found = asked(capsys, *told, "--dry-run", "--gpu", f"H200={platform}")
+        _, found = asked(capsys, *told, "--dry-run", "--gpu", f"H200={platform}")
         assert [p["platform_id"] for p in found["prices"]] == [platform]
 
 

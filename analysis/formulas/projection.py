@@ -60,7 +60,8 @@ METRICS = (
     Formula(
         "projected_usd_per_point",
         "Dollars a point on the target",
-        "dollars a point of the run x dollars a step on the target / dollars a step of the run: the same steps "
+        "dollars a point of the run x dollars a step on the target / dollars a step of the run: the same "
+        "steps "
         "buy the same gain",
         "usd/point",
         _BOUNDARY + "; the point itself at the asked boundary",
@@ -88,7 +89,8 @@ METRICS = (
     Formula(
         "factors_identified",
         "Model factors that the run fixes",
-        "calibrated factors (shares of peaks, GB/s, seconds) that the run's own steps fix, of all; the others "
+        "calibrated factors (shares of peaks, GB/s, seconds) that the run's own steps fix, of all; the "
+        "others "
         "rest on a prior",
         "count",
         "the run",
