@@ -43,6 +43,8 @@ REASONS = {
 NAMES = {(group, WHY[key]): name for group, names in REASONS.items() for key, name in names.items()}
 GROUPS = {"matched": "matched to a run or job", "idle": "paid and idle", "open": "not explained"}
 IDLE_NOTE = "paid and idle: held by nobody, borne by nobody"
+FEW_DAYS = 7
+"""Up to here every day has its mark: fewer marks than that fall between days, on hours."""
 REST = "matched to no run or job: idle, or not explained"
 
 
@@ -150,6 +152,8 @@ def by_day(result: Result, mode: Mode = "light") -> go.Figure:
     )
     fig.update_layout(barmode="relative", bargap=0.1)
     fig.update_yaxes(tickprefix="$", tickformatstops=theme.TICKS, nticks=5)
+    if len(data) <= FEW_DAYS:
+        fig.update_xaxes(tickvals=pd.to_datetime(data["day"]), tickformat="%d %b<br>%Y")
     return fig
 
 

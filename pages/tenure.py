@@ -1,5 +1,6 @@
 """Rent or own: the same demand served in every way, and what decides between them."""
 
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -51,7 +52,7 @@ LABELS = {
     "busy_frac": "Of them busy (%)",
     "burst_usd": "Of it on demand (USD)",
     "missing": "Why no cost",
-    "own_usd_per_gpu_h": "Owned GPU-hour (USD)",
+    "own_usd_per_gpu_h": "Owned GPU-hour, busy or not (USD)",
     "rent_usd_per_gpu_h": "Rented GPU-hour (USD)",
     "break_even_frac": "Break-even use at today's prices (%)",
     "low": "Low",
@@ -151,8 +152,9 @@ show_answer(services)
 if not services.tables["runs"].empty:
     show_chart(service_charts.side_by_side(services, state.theme), key="own_services")
     show_warnings(services)
+    first = services.tables["side_by_side"].sort_values("comparable", ascending=False, kind="stable")
     show_table(
-        services,
+        replace(services, tables={**services.tables, "side_by_side": first}),
         "side_by_side",
         title="Each run and what services would bill",
         columns=SERVICES,

@@ -57,7 +57,7 @@ METRICS = (
     ),
     Formula(
         "break_even_months",
-        "Break-even time",
+        "Break-even time against on demand",
         "months until the sum of (rent x utilisation - running) x 730 reaches the purchase, rent on its "
         "own path (a reservation: at each new term); not discounted, no residual value",
         "months",
@@ -66,7 +66,7 @@ METRICS = (
     ),
     Formula(
         "own_npv",
-        "Owning against on demand",
+        "Owning saves against on demand",
         "present value of on demand - present value of owning over the horizon; above 0: owning is cheaper",
         "usd",
         "rent and own",
