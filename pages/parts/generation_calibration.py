@@ -30,7 +30,8 @@ NAMES = {
 TITLE = "What the run itself fixes"
 SPREAD = (
     "The projection uses the mean step. p10 – p90 of a measured factor is that of single steps, which "
-    "scatter far more than their mean: some come out above the peak, and a rare long step can lift a mean above p90."
+    "scatter far more than their mean: some come out above the peak, and a rare long step can lift a mean "
+    "above p90."
 )
 
 
