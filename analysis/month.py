@@ -22,6 +22,8 @@ from data.view import View
 from models.cents import cents, exact
 
 MATCHED, UNUSED, NOT_HELD, OPEN = "matched", "unused", "not_held", "open"
+VISIBLE = 0.005
+"""Shares that differ by less than half a percent are told as one."""
 PARTS = ["part", "label", "usd", "frac"]
 LABELS = {
     MATCHED: "Matched to a run or job",
@@ -100,15 +102,21 @@ def _answer(found: Shares, sums: Sums | None, inside: Result) -> str:
         text += ", lines with no rate into US dollars left out"
     work = _productive(inside)
     if work is not None and whole > 0:
-        value, low, high = (part / float(whole) for part in work)
-        text += f"; {percent(value)} of the cost was productive work"
-        if high - low > 0.005:
-            text += f" ({percent(low)} to {percent(high)})"
+        text += f"; {_productive_words(*(part / float(whole) for part in work))}"
     if sums is None or sums.explained is None:
         return f"{text}."
     rest = open_words(sums)
     counted = ", credits among them" if sums.negative_open else ""
     return f"{text}. {rest[:1].upper()}{rest[1:]}{counted}."
+
+
+def _productive_words(value: float, low: float, high: float) -> str:
+    """Share of the cost with its bounds; a share at its lower bound is the least, for the rest is open."""
+    if high - low <= VISIBLE:
+        return f"{percent(value)} of the cost was productive work"
+    if value - low <= VISIBLE:
+        return f"at least {percent(low)} of the cost was productive work, at most {percent(high)}"
+    return f"{percent(value)} of the cost was productive work ({percent(low)} to {percent(high)})"
 
 
 def _has_foreign(found: Shares) -> bool:

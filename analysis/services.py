@@ -12,7 +12,7 @@ from analysis.offers import RENTED, Method, Offer, Wanted, method_of, offers_for
 from analysis.params import CommonParams
 from analysis.result import Assumption, Notice, Result
 from analysis.spend import Spend, compute_spend, filters_of
-from analysis.words import count, listing, money, percent
+from analysis.words import count, digits3, listing, money, percent
 from data.catalogue_services import ServicePrice
 from data.queries import metered as queries
 from data.view import View
@@ -241,6 +241,11 @@ def _why_none(used: list[Used]) -> str:
     return listing(lacks, 2) if lacks else "none lists their method and model"
 
 
+def _of(ratio: float) -> str:
+    """A ratio as words before its base: `62 % of`, `2.25 times`."""
+    return f"{percent(ratio)} of" if ratio < 1 else f"{digits3(ratio)} times"
+
+
 def _answer(used: list[Used], best: Row | None, rented: Row | None) -> str:
     if best is None:
         head = f"No service bill by the token can be set beside these runs: {_why_none(used)}."
@@ -248,7 +253,7 @@ def _answer(used: list[Used], best: Row | None, rented: Row | None) -> str:
             return head
         return (
             f"{head} The GPU-hours of {rented['run']} would cost {money(rented['usd'])} at {rented['offer']} "
-            f"({rented['as_of'] or 'undated'}), {percent(rented['ratio_to_run'])} of what they did."
+            f"({rented['as_of'] or 'undated'}), {_of(rented['ratio_to_run'])} what they did."
         )
     run = next(one.row for one in used if one.row["run"] == best["run"])
     part = f"{money(best['usd'])} at {best['offer']} ({best['as_of'] or 'undated'}"
@@ -256,7 +261,7 @@ def _answer(used: list[Used], best: Row | None, rented: Row | None) -> str:
     part += f", {billed.get(best['failed_jobs_billed'], 'failed jobs: not stated')})"
     text_ = (
         f"The {count(run['tok_all'])} tokens of {run['run']} cost {money(run['usd'])} by {run['basis']} and "
-        f"would cost {part}, {percent(best['ratio_to_run'])} of it"
+        f"would cost {part}, {_of(best['ratio_to_run'])} it"
     )
     if known(number(best["breakeven_usd_per_gpu_h"])):
         text_ += f"; equal at {money(best['breakeven_usd_per_gpu_h'])} a GPU-hour"
