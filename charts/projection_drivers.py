@@ -24,12 +24,13 @@ SECONDS, VARIANCE = "Share of the seconds", "Share of the uncertainty"
 def drivers(result: Result, mode: Mode = "light", target: str = "") -> go.Figure:
     """Draw each phase's share of the projected seconds and of the variance of their logarithm."""
     table = result.tables.get("drivers")
-    if not has(table, "seconds_frac"):
+    if not has(table, "seconds_frac") or not table["seconds_frac"].gt(0).any():
         why = "No projection by phase: the run's phases are not timed, or a fact is not published."
         return theme.empty(why, title=DRIVERS, table="drivers", mode=mode)
-    names = list(dict.fromkeys(table["target"]))
+    moved = table[table["seconds_frac"].gt(0) | table["variance_frac"].gt(0)]
+    names = list(dict.fromkeys(moved["target"]))
     chosen = target if target in names else names[-1]
-    rows = table[(table["target"] == chosen) & (table["seconds_frac"].gt(0) | table["variance_frac"].gt(0))]
+    rows = moved[moved["target"] == chosen]
     rows = rows.sort_values("seconds_frac", ascending=False, kind="stable")
     labels = [phase_name(p) for p in rows["phase"]]
     colours = theme.palette(mode)

@@ -24,7 +24,7 @@ def test_the_line_names_run_target_and_price(home):
     words = cli("analyse", "projection", "--params", params, home=home)
     assert words.returncode == 0, words.stderr
     assert words.stdout.startswith("Run grpo-8b takes ") and "GB200 NVL72" in words.stdout
-    assert "your quote is $3.30" in words.stdout
+    assert "$3.30 (your quote)" in words.stdout
     answer = cli_json("analyse", "projection", "--params", params, home=home)
     assert words.stdout.startswith(answer["answer"])
     assert set(answer["tables"]) == TABLES

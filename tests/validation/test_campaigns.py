@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from models.clustered import clustered_gain
-from tests.validation.coverage import (
+from tests.validation.campaigns import (
     FEW,
     MEASURES,
     SEED,

@@ -3,7 +3,7 @@
 A world draws tasks (and repositories) anew for every campaign: the chance of a task is logistic-normal, the
 change of a task has a part of its own and a part its repository shares, every task is run k times before and
 after, and the campaign cost what a price between its quotes makes it cost. The truth is an integral, not a
-simulation. `python -m tests.validation.coverage 2000` prints the table.
+simulation. `python -m tests.validation.campaigns 2000` prints the table.
 """
 
 import sys
