@@ -14,7 +14,7 @@ from data.catalogue import Catalogue
 from models.breakeven import break_even_draws, verdict
 
 NO_QUOTE = "no quote"
-EVEN_NUMBERS = ["usd_per_gpu_h", "low", "high", "quote_usd_per_gpu_h"]
+EVEN_NUMBERS = ["usd_per_gpu_h", "usd_per_gpu_h_low", "usd_per_gpu_h_high", "quote_usd_per_gpu_h"]
 EVEN = ["target", "platform", *EVEN_NUMBERS, "quote_label", "quote_price_id", "quote_source", "verdict"]
 EVEN += ["words"]
 
@@ -30,7 +30,7 @@ def breakeven_table(
         draws = even_draws(base, one)
         low, middle, high = spread(draws)
         head: Row = {"target": one.aim.target, "platform": one.aim.name(book)}
-        head |= {"usd_per_gpu_h": middle, "low": low, "high": high}
+        head |= {"usd_per_gpu_h": middle, "usd_per_gpu_h_low": low, "usd_per_gpu_h_high": high}
         found = [rent for rent in rents.get(one.aim.target, ()) if not math.isnan(rent.usd)]
         rows += [_even_row(head, base, one, draws, rent) for rent in found or [one.rent]]
     return table(rows, EVEN, EVEN_NUMBERS)
@@ -65,7 +65,7 @@ def _even_row(head: Row, base: Base, one: Seen, draws: Floats, rent: Rent) -> Ro
             f"{digits3(times[2])})."
         )
         return row | {"verdict": "cannot tell", "words": words}
-    middle, low, high = (money(head[name]) for name in ("usd_per_gpu_h", "low", "high"))
+    middle, low, high = (money(head[name]) for name in EVEN_NUMBERS[:3])
     even = f"Moving pays below {middle} a GPU-hour ({low} to {high})"
     if math.isnan(rent.usd):
         return row | {"verdict": NO_QUOTE, "words": joined(even, rent.missing)}

@@ -83,8 +83,8 @@ def _unsolved(prices: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _band(solved: pd.DataFrame, names: dict[str, str], mode: Mode) -> go.Bar:
     return go.Bar(
-        x=solved["high"] - solved["low"],
-        base=solved["low"],
+        x=solved["usd_per_gpu_h_high"] - solved["usd_per_gpu_h_low"],
+        base=solved["usd_per_gpu_h_low"],
         y=[names[t] for t in solved["target"]],
         orientation="h",
         name=BAND,
@@ -109,7 +109,7 @@ def _middle(solved: pd.DataFrame, names: dict[str, str], mode: Mode) -> go.Scatt
 
 
 def _price_words(row: dict[str, Any]) -> str:
-    price = f"{money(row['usd_per_gpu_h'])}{ends(row['low'], row['high'], money)}"
+    price = f"{money(row['usd_per_gpu_h'])}{ends(row['usd_per_gpu_h_low'], row['usd_per_gpu_h_high'], money)}"
     return f"{theme.escape(row['platform'])}: pays below {price} a GPU-hour"
 
 
@@ -161,15 +161,17 @@ def slope(result: Result, mode: Mode = "light", target: str = "") -> go.Figure:
     solved = table.dropna(subset=["usd_per_gpu_h"]).drop_duplicates("target")
     chosen = _chosen(solved, target)
     quotes = table[(table["target"] == chosen["target"]) & table["quote_usd_per_gpu_h"].notna()]
-    reach = LEAST_REACH * max([*solved["usd_per_gpu_h"], chosen["high"], *quotes["quote_usd_per_gpu_h"]])
+    reach = LEAST_REACH * max(
+        [*solved["usd_per_gpu_h"], chosen["usd_per_gpu_h_high"], *quotes["quote_usd_per_gpu_h"]]
+    )
     colours, fig = theme.palette(mode), go.Figure()
     sides = _side_parts(result.tables.get("platforms"))
     for row in solved[solved["target"] != chosen["target"]].to_dict("records"):
         fig.add_trace(_line(row, sides, reach, colours.grey, 1.4))
     at = np.linspace(0.0, reach, LINE_POINTS)
     side = sides.get(chosen["target"], 0.0)
-    if known(chosen["low"]) and known(chosen["high"]):
-        low, high = (_relative(at, chosen[end], side) for end in ("high", "low"))
+    if known(chosen["usd_per_gpu_h_low"]) and known(chosen["usd_per_gpu_h_high"]):
+        low, high = (_relative(at, chosen[end], side) for end in ("usd_per_gpu_h_high", "usd_per_gpu_h_low"))
         fig.add_traces(band(at, low, high, colours.accent, "p10–p90"))
     fig.add_trace(_line(chosen, sides, reach, colours.accent, 2.6))
     for row in quotes.to_dict("records"):

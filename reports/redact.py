@@ -11,7 +11,7 @@ _MONEY = re.compile(
     rf"(?:[-−]\s?)?\$\s?{_AMOUNT}|\b{_AMOUNT}\s?USD\b|\bUSD\s?{_AMOUNT}|\b{_AMOUNT}\s[A-Z]{{3}}(?= per )"
 )
 _NUMBER = re.compile(rf"{_AMOUNT}")
-_MONEY_NAME = re.compile(r"(^|_)(usd|cost|price|dollars?|spend|billed|currency)(_|$)", re.IGNORECASE)
+_MONEY_NAME = re.compile(r"(^|_)(usd|cost|price|dollars?|spend|billed|currency|quotes?)(_|$)", re.IGNORECASE)
 _MONEY_UNIT = re.compile(r"usd|\$|dollar", re.IGNORECASE)
 _MONEY_TEXT = re.compile(r"\$|\busd\b|usd_per|dollar", re.IGNORECASE)
 _NAME_COLUMNS = {

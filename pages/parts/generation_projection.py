@@ -33,7 +33,8 @@ PLATFORMS = (
     "usd_per_rollout", "usd_per_point", "gpus_same_cycle", "verdict", "missing", "price_id",
 )  # fmt: skip
 EVEN = (
-    "platform", "usd_per_gpu_h", "low", "high", "quote_usd_per_gpu_h", "quote_label", "verdict", "words",
+    "platform", "usd_per_gpu_h", "usd_per_gpu_h_low", "usd_per_gpu_h_high", "quote_usd_per_gpu_h",
+    "quote_label", "verdict", "words",
     "quote_source", "quote_price_id",
 )  # fmt: skip
 LABELS = {
@@ -59,8 +60,8 @@ LABELS = {
     "words": "In words",
     "quote_source": "Source of the quote",
     "quote_price_id": "Price row",
-    "low": "p10",
-    "high": "p90",
+    "usd_per_gpu_h_low": "p10",
+    "usd_per_gpu_h_high": "p90",
 }
 BASIS = {"left-out platforms": "no published pair: errors on platforms left out"}
 EVEN_LABELS = LABELS | {"usd_per_gpu_h": "Break-even, p50 (USD a GPU-hour)"}

@@ -86,13 +86,15 @@ def breakeven() -> list[dict[str, Any]]:
     for target, (price, low, high) in BREAK_EVEN.items():
         for quote, label, price_id, verdict in QUOTES.get(target, ((NAN, "", "", "no quote"),)):
             rows.append(
-                {"target": target, "platform": NAMES[target], "usd_per_gpu_h": price, "low": low,
-                 "high": high, "quote_usd_per_gpu_h": quote, "quote_label": label, "quote_price_id": price_id,
+                {"target": target, "platform": NAMES[target], "usd_per_gpu_h": price,
+                 "usd_per_gpu_h_low": low, "usd_per_gpu_h_high": high, "quote_usd_per_gpu_h": quote,
+                 "quote_label": label, "quote_price_id": price_id,
                  "quote_source": "a list", "verdict": verdict, "words": ""}
             )  # fmt: skip
     rows.append(
         {"target": "rubin-ultra-nvl576", "platform": NAMES["rubin-ultra-nvl576"], "usd_per_gpu_h": NAN,
-         "low": NAN, "high": NAN, "quote_usd_per_gpu_h": NAN, "quote_label": "", "quote_price_id": "",
+         "usd_per_gpu_h_low": NAN, "usd_per_gpu_h_high": NAN, "quote_usd_per_gpu_h": NAN,
+         "quote_label": "", "quote_price_id": "",
          "quote_source": "", "verdict": "no quote", "words": "its step time is not known"}
     )  # fmt: skip
     return rows

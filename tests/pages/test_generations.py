@@ -61,7 +61,7 @@ def test_a_quote_decides(app: App, example: Store, usd: str, verdict: str) -> No
     rows = frames(at, "quote_usd_per_gpu_h")
     mine = rows[rows["quote_usd_per_gpu_h"] == float(usd)]
     assert list(mine["verdict"]) == [verdict]
-    assert float(mine["low"].iloc[0]) < float(mine["high"].iloc[0])
+    assert float(mine["usd_per_gpu_h_low"].iloc[0]) < float(mine["usd_per_gpu_h_high"].iloc[0])
 
 
 def test_a_claim_says_what_is_left_of_it(app: App, example: Store) -> None:
