@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from data.catalogue import Catalogue
 from data.catalogue_types import Claim
 from data.claim_scopes import WHOLE, ClaimScope
-from models.claims import PHASES, Step
+from models.claims import Step
+from models.projection import PHASES
 from models.shapes import Llm
 from models.step_time import Mode
 

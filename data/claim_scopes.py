@@ -7,7 +7,7 @@ from pathlib import Path
 from data.catalogue import FOLDER, Catalogue
 from data.catalogue_rows import Line, read_rows, unique
 from data.errors import CatalogueError
-from models.claims import PHASES
+from models.projection import PHASES
 
 WHOLE = "step"
 """In `acts_on`: the claim speaks of the whole step."""

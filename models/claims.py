@@ -8,17 +8,6 @@ import numpy as np
 
 from models.shapes import Num, num
 
-PHASES = (
-    "rollout_work",
-    "rollout_tail",
-    "prefill",
-    "logprob",
-    "train",
-    "weight_sync",
-    "env",
-    "other",
-    "unattributed",
-)
 LIMITS = {
     "throughput_ratio": (0.1, 100.0),
     "latency_ratio": (0.1, 100.0),

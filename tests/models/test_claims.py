@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from models.claims import (
     LIMITS,
-    PHASES,
     Step,
     at_speed,
     check_value,
@@ -18,6 +17,7 @@ from models.claims import (
     outcome,
     scaled_seconds,
 )
+from models.projection import PHASES
 from models.step_time import Phases, step_time
 
 SECONDS = {"rollout_work": 40.0, "rollout_tail": 20.0, "train": 30.0, "weight_sync": 2.0, "env": 8.0}
