@@ -102,7 +102,6 @@ def _middle(solved: pd.DataFrame, names: dict[str, str], mode: Mode) -> go.Scatt
         mode="markers",
         name=MIDDLE,
         marker={"color": colour, "symbol": "line-ns", "size": 18, "line": {"width": 2.5, "color": colour}},
-        error_x=None,
         customdata=[_price_words(r) for r in solved.to_dict("records")],
         hovertemplate="%{customdata}<extra></extra>",
     )
