@@ -1,6 +1,7 @@
 """Read catalogue files and refuse rows that are incomplete or contradict each other."""
 
 import csv
+import functools
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -87,10 +88,15 @@ def columns_of(
 
 def typed(line: Line, kind: type[_Row], renamed: Mapping[str, str] | None = None) -> _Row:
     """Build a dataclass from a row: numbers by annotation, lists split at `;`, optional numbers None."""
-    hints = typing.get_type_hints(kind)
     names = renamed or {}
-    values = {f.name: _cell(line, names.get(f.name, f.name), hints[f.name]) for f in fields(kind)}
-    return kind(**values)
+    return kind(**{name: _cell(line, names.get(name, name), hint) for name, hint in _hints(kind).items()})
+
+
+@functools.lru_cache(maxsize=64)
+def _hints(kind: type[Any]) -> dict[str, Any]:
+    """Field -> annotation; found once a type, for thousands of rows share it."""
+    hints = typing.get_type_hints(kind)
+    return {f.name: hints[f.name] for f in fields(kind)}
 
 
 def _cell(line: Line, column: str, hint: Any) -> Any:
