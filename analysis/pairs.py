@@ -1,7 +1,9 @@
 """Gains: which two evaluations of a run may be compared, and what the comparison can tell."""
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -9,69 +11,73 @@ import pandas as pd
 
 from analysis.evaluations import KEY, SMALL_N, Evaluations, key_difference, key_text
 from analysis.frames import Row, known, table, text
-from analysis.result import Notice
+from analysis.gainstats import (
+    CANNOT_TELL,
+    NOT_DISTINGUISHABLE,
+    How,
+    Judged,
+    Tasks,
+    from_tasks,
+    from_totals,
+)
+from analysis.result import Assumption, Notice
 from data.queries import gain as queries
 from data.view import View
-from models.stats import Interval, minimum_detectable_difference, newcombe, paired_bootstrap, z_value
 
 Floats = npt.NDArray[np.float64]
-DRAWS = 4000
-POWER_80 = 0.60  # two-sided level whose normal quantile is that of 80 % power
-CANNOT_TELL = "cannot tell"
-NOT_DISTINGUISHABLE = "not distinguishable from zero"
 COLUMNS = [
     "run", "benchmark_id", "benchmark", "key", "before", "before_step", "before_score", "before_label",
     "after",
     "after_step", "after_score", "unit", "gain", "low", "high", "mdd", "n", "n_source", "n_clusters",
     "method",
-    "won", "lost", "verdict", "reason", "candidates", "metric", "k",
+    "won", "lost", "verdict", "reason", "candidates", "metric", "k", "estimand", "effective_clusters",
+    "correlation", "odds", "odds_low", "odds_high", "error_cut", "seen_gain", "seen_low", "seen_high",
+    "inflation", "selection",
 ]  # fmt: skip
 NUMBERS = ["before_step", "before_score", "after_step", "after_score", "gain", "low", "high", "mdd", "n"]
-NUMBERS += ["n_clusters", "won", "lost", "candidates"]
+NUMBERS += ["n_clusters", "won", "lost", "candidates", "effective_clusters", "correlation", "odds"]
+NUMBERS += ["odds_low", "odds_high", "error_cut", "seen_gain", "seen_low", "seen_high", "inflation"]
 
 
 @dataclass(frozen=True)
 class Gains:
     """`table`: a row a run and key, columns COLUMNS, gain and its ends in points; refused rows have no gain
-    and a reason. `draws`: (run, benchmark_id, key) -> draws of the gain in points.
+    and a reason. `draws`: (run, benchmark_id, key) -> draws of the gain in points, `odds` in nats. Those of
+    two comparisons must not be paired with each other.
     """
 
     table: pd.DataFrame
     draws: dict[tuple[str, str, str], Floats]
     notices: tuple[Notice, ...]
+    odds: dict[tuple[str, str, str], Floats] = field(default_factory=dict)
+    assumptions: tuple[Assumption, ...] = ()
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two evaluations of one run and key; `before` None needs a reason."""
+    """Two evaluations of one run and key; `before` None needs a reason. `among`: all trained checkpoints of
+    which `after` has the highest score, () where it was not picked by its score.
+    """
 
     before: Row | None
     after: Row
     label: str
     candidates: int
     reason: str = ""
-
-
-@dataclass(frozen=True)
-class Tasks:
-    """Tasks that both sides have: passed before and after (means over repeats and seeds), cluster labels
-    (None:
-    every task stands alone), and how many tasks only one side has.
-    """
-
-    before: Floats
-    after: Floats
-    clusters: list[str] | None
-    one_sided: int
+    among: tuple[Row, ...] = ()
 
 
 Passed = dict[str, tuple[str | None, float]]
 
 
-def compare(view: View, evals: Evaluations, before: str, after: str, benchmark: str, seed: int) -> Gains:
+def compare(
+    view: View, evals: Evaluations, before: str, after: str, benchmark: str, seed: int,
+    correlation: float | None = None, estimand: Literal["tasks", "clusters"] = "tasks",
+) -> Gains:  # fmt: skip
     """Pair the evaluations of every run: `before` start or first_logged, `after` last or best.
 
-    `benchmark` '' means all. Per task where both sides have task results, else from totals.
+    `benchmark` '' means all. Per task where both sides have task results, else from totals; `correlation` and
+    `estimand` as in `How`.
     """
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in evals.rows:
@@ -80,25 +86,38 @@ def compare(view: View, evals: Evaluations, before: str, after: str, benchmark: 
     chosen = [_choose(group, before, after) for _, group in sorted(groups.items())]
     pairs = [_with_reason(pair, evals.rows) for pair in chosen if pair is not None]
     by_eval = _tasks_of(view, pairs)
-    out, draws, notices = [], {}, []
+    out, notices, judged = [], [], {}
     for pair in pairs:
-        row, drawn, said = _judge(pair, by_eval, seed)
+        row, found, said = _judge(pair, by_eval, How(correlation, estimand, seed))
         out.append(row)
         notices.extend(said)
-        if drawn is not None:
-            draws[(str(row["run"]), str(row["benchmark_id"]), str(row["key"]))] = drawn
-    return Gains(table(out, COLUMNS, NUMBERS), draws, tuple(notices))
+        if found is not None:
+            judged[(str(row["run"]), str(row["benchmark_id"]), str(row["key"]))] = found
+    return Gains(
+        table(out, COLUMNS, NUMBERS),
+        {key: 100 * found.draws for key, found in judged.items()},
+        tuple(notices),
+        {key: found.odds for key, found in judged.items() if found.odds is not None},
+        tuple(a for found in judged.values() for a in found.assumptions),
+    )
 
 
 def _tasks_of(view: View, pairs: list[Pair]) -> dict[str, Passed]:
     ids: set[str] = set()
     for pair in pairs:
         if pair.before is not None:
-            ids.update(pair.before["eval_ids"], pair.after["eval_ids"])
+            for row in (pair.before, pair.after, *pair.among):
+                ids.update(row["eval_ids"])
+    return tasks_of(view, ids)
+
+
+def tasks_of(view: View, eval_ids: Iterable[str]) -> dict[str, Passed]:
+    """Task results by evaluation: task -> (cluster, share passed)."""
     out: dict[str, Passed] = {}
+    ids = sorted(set(eval_ids))
     if not ids:
         return out
-    found = queries.tasks(view, sorted(ids))
+    found = queries.tasks(view, ids)
     columns = [found[name].tolist() for name in ("eval_id", "task", "cluster", "passed")]
     for eval_id, task, cluster, passed in zip(*columns, strict=True):
         out.setdefault(eval_id, {})[task] = (text(cluster), passed)
@@ -118,11 +137,13 @@ def _choose(group: list[Row], before: str, after: str) -> Pair | None:
     trained.sort(key=lambda row: _by_step(row, math.inf))
     last = trained[-1] if after == "last" else max(trained, key=lambda row: float(row["score"]))
     starts = sorted((row for row in group if row["is_start"]), key=lambda row: _by_step(row, math.inf))
+    among = tuple(trained) if after == "best" and len(trained) > 1 else ()
     if before == "start":
-        return Pair(starts[0] if starts else None, last, "start", len(trained))
+        return Pair(starts[0] if starts else None, last, "start", len(trained), among=among)
     logged = min(group, key=lambda row: _by_step(row, -math.inf))
     same = logged["checkpoint"] == last["checkpoint"]
-    return Pair(None if same else logged, last, "first logged", len(trained))
+    among = tuple(row for row in among if row is not logged)
+    return Pair(None if same else logged, last, "first logged", len(trained), among=among)
 
 
 def _with_reason(pair: Pair, rows: tuple[Row, ...]) -> Pair:
@@ -138,29 +159,29 @@ def _with_reason(pair: Pair, rows: tuple[Row, ...]) -> Pair:
     return replace(pair, reason=f"refused: {key_difference(starts[0], pair.after)}")
 
 
-def _judge(pair: Pair, by_eval: dict[str, Passed], seed: int) -> tuple[Row, Floats | None, list[Notice]]:
+def _judge(pair: Pair, by_eval: dict[str, Passed], how: How) -> tuple[Row, Judged | None, list[Notice]]:
     row = _frame_row(pair)
     before, after = pair.before, pair.after
     if before is None:
         return row, None, []
     points = row["unit"] == "points"
     row["gain"] = (100.0 if points else 1.0) * (after["score"] - before["score"])
-    tasks = _paired_tasks(before, after, by_eval)
+    tasks = _paired_tasks(before, after, pair.among, by_eval)
     counted = known(before["n"]) and known(after["n"])
     if not points or (tasks is None and not counted):
         row["reason"] = "the number of tasks is not known" if points else "its score is no share of tasks"
         return row, None, []
     if tasks is not None:
-        drawn, notices = _from_tasks(row, tasks, seed)
+        found = from_tasks(row, tasks, how, len(pair.among))
     else:
-        drawn, notices = _from_totals(row, before, after, seed), []
-    _verdict(row)
+        found = from_totals(row, before, after, how, len(pair.among))
+    notices = list(found.notices)
     if row["n"] < SMALL_N:
         words = (
             f"{row['benchmark']} has only {row['n']:.0f} tasks: one run carries an error of several points."
         )
         notices.append(Notice("small_n", words, str(row["benchmark"])))
-    return row, drawn, notices
+    return row, found, notices
 
 
 def _frame_row(pair: Pair) -> Row:
@@ -185,23 +206,32 @@ def _frame_row(pair: Pair) -> Row:
     return row
 
 
-def _paired_tasks(before: Row, after: Row, by_eval: dict[str, Passed]) -> Tasks | None:
-    left, right = (_one_side(side["eval_ids"], by_eval) for side in (before, after))
+def _paired_tasks(
+    before: Row, after: Row, among: tuple[Row, ...], by_eval: dict[str, Passed]
+) -> Tasks | None:
+    left, right = (one_side(side["eval_ids"], by_eval) for side in (before, after))
     both = sorted(left.keys() & right.keys())
     if len(both) < 2:
         return None
-    # a task without a cluster stands alone
-    labels = [right[t][0] or left[t][0] or f"task {t}" for t in both]
-    named = any(right[t][0] or left[t][0] for t in both) and len(set(labels)) >= 2
+    every = [one_side(row["eval_ids"], by_eval) for row in among]
+    shared = bool(every) and all(side.keys() >= set(both) for side in every)
     return Tasks(
         np.array([left[t][1] for t in both]),
         np.array([right[t][1] for t in both]),
-        labels if named else None,
+        cluster_labels(both, [right, left]),
         len(left.keys() ^ right.keys()),
+        np.array([[side[t][1] for t in both] for side in every]) if shared else None,
     )
 
 
-def _one_side(eval_ids: list[str], by_eval: dict[str, Passed]) -> Passed:
+def cluster_labels(tasks: Sequence[str], sides: Sequence[Passed]) -> list[str] | None:
+    """A label a task, None when no two labels are named; a task without a cluster stands alone."""
+    named = [next((side[t][0] for side in sides if t in side and side[t][0]), None) for t in tasks]
+    labels = [name or f"task {t}" for name, t in zip(named, tasks, strict=True)]
+    return labels if any(named) and len(set(labels)) >= 2 else None
+
+
+def one_side(eval_ids: list[str], by_eval: dict[str, Passed]) -> Passed:
     """Tasks of one checkpoint; several seeds are averaged."""
     found = [by_eval[i] for i in eval_ids if i in by_eval]
     if len(found) <= 1:
@@ -216,45 +246,7 @@ def _one_side(eval_ids: list[str], by_eval: dict[str, Passed]) -> Passed:
     }
 
 
-def _from_tasks(row: Row, tasks: Tasks, seed: int) -> tuple[Floats, list[Notice]]:
-    found = paired_bootstrap(tasks.before, tasks.after, seed=seed, clusters=tasks.clusters, draws=DRAWS)
-    change = tasks.after - tasks.before
-    method = "paired bootstrap by cluster" if tasks.clusters else "paired bootstrap by task"
-    row |= _points(found.interval, method)
-    row |= {"n": float(found.n_tasks), "n_source": "file", "n_clusters": found.n_clusters}
-    row |= {"won": int((change > 0).sum()), "lost": int((change < 0).sum())}
-    row["mdd"] = 100 * (z_value(0.95) + z_value(POWER_80)) * found.se
-    notices = []
-    if found.few_clusters:
-        words = f"{found.n_clusters} clusters are few: the interval of {row['benchmark']} is too narrow."
-        notices.append(Notice("few_clusters", words, str(row["run"])))
-    if tasks.one_sided:
-        words = f"{tasks.one_sided} tasks of {row['benchmark']} were run on one side only and are left out."
-        notices.append(Notice("tasks_differ", words, str(row["run"])))
-    return 100 * found.draws, notices
-
-
-def _from_totals(row: Row, before: Row, after: Row, seed: int) -> Floats:
-    found = newcombe(after["score"] * after["n"], after["n"], before["score"] * before["n"], before["n"])
-    row |= _points(found, "Newcombe on two totals")
-    n = int(min(before["n"], after["n"]))
-    row["n"] = float(n)
-    row["mdd"] = 100 * minimum_detectable_difference((before["score"] + after["score"]) / 2, n)
-    normal = np.random.default_rng(seed).standard_normal(DRAWS)
-    sides = np.where(normal < 0, found.value - found.low, found.high - found.value)
-    return np.asarray(100 * (found.value + normal * sides / z_value(0.95)), dtype=np.float64)
-
-
-def _points(interval: Interval, method: str) -> Row:
-    return {
-        "gain": 100 * interval.value,
-        "low": 100 * interval.low,
-        "high": 100 * interval.high,
-        "method": method,
-    }
-
-
-def _verdict(row: Row) -> None:
-    row["verdict"] = "better" if row["low"] > 0 else "worse" if row["high"] < 0 else CANNOT_TELL
-    if row["verdict"] == CANNOT_TELL:
-        row["reason"] = NOT_DISTINGUISHABLE
+__all__ = [
+    "CANNOT_TELL", "COLUMNS", "NOT_DISTINGUISHABLE", "Floats", "Gains", "cluster_labels", "compare",
+    "one_side", "tasks_of",
+]  # fmt: skip

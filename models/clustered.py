@@ -75,6 +75,19 @@ class ClusteredGain:
             return "cannot tell"
         return "better" if self.interval.low > 0 else "worse"
 
+    def detectable(self, power: float = 0.8) -> float:
+        """Smallest true change found with `power`: (t(1 - a/2) + t(power)) se at `df` (Bloom 1995).
+
+        Without variation there is no standard error to scale: the longer arm of the exact interval is given.
+        Raises ValueError for a power outside (0, 1).
+        """
+        if not 0 < power < 1:
+            raise ValueError(f"power must be between 0 and 1: {power}")
+        if self.method == "no_variation":
+            return max(self.interval.high - self.interval.value, self.interval.value - self.interval.low)
+        tail = 0.5 + self.interval.confidence / 2
+        return float(stdtrit(self.df, tail) + stdtrit(self.df, power)) * self.se
+
 
 @dataclass(frozen=True)
 class JointMeans:
