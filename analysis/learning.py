@@ -23,6 +23,7 @@ X_WORDS = {
     "usd": "dollars",
     "gpu_hours": "GPU-hours",
     "tokens": "generated tokens",
+    "rollouts": "rollouts",
     "steps": "steps",
     "hours": "hours",
 }
@@ -30,6 +31,7 @@ X_LABELS = {
     "usd": ("Cumulative dollars", "usd"),
     "gpu_hours": ("Cumulative GPU-hours", "gpu_h"),
     "tokens": ("Generated tokens", "tokens"),
+    "rollouts": ("Rollouts", "rollouts"),
     "steps": ("Step", "steps"),
     "hours": ("Hours held", "h"),
 }
@@ -40,7 +42,7 @@ class LearningParams(CommonParams):
 
     question: ClassVar[str] = "learning"
     benchmark: str = ""
-    x: Literal["usd", "gpu_hours", "tokens", "steps", "hours"] = "usd"
+    x: Literal["usd", "gpu_hours", "tokens", "rollouts", "steps", "hours"] = "usd"
     seed: int = 20260301
 
 

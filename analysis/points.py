@@ -15,14 +15,19 @@ from data.view import View
 from models.stats import wilson
 
 MONEY = ("usd", "usd_low", "usd_high")
-SPENT = (*MONEY, "gpu_hours", "hours", "tokens")
-NUMBERS = ["attempt", "step", "x", "x_low", "x_high", *SPENT, "steps", "score", "low", "high", "n"]
+SPENT = (*MONEY, "gpu_hours", "hours", "tokens", "rollouts")
+KEPT = {"gpu_hours_kept": "gpu_hours", "tokens_kept": "tok_gen", "rollouts_kept": "rollouts"}
+"""What the surviving lineage alone holds, by column: tokens that a crash lost taught nothing."""
+NUMBERS = ["attempt", "step", "x", "x_low", "x_high", *SPENT, *KEPT, "steps", "score", "low", "high", "n"]
 POINTS = [
     "run", "benchmark_id", "benchmark", "key", "checkpoint", "attempt", "step", "x", "x_low", "x_high",
     *MONEY,
-    "gpu_hours", "tokens", "steps", "hours", "score", "low", "high", "n", "n_source", "is_start", "kind",
+    "gpu_hours", "tokens", "rollouts", "steps", "hours", "score", "low", "high", "n", "n_source", "is_start",
+    "kind", *KEPT,
 ]  # fmt: skip
 Place = tuple[str, float, float]
+COUNTED = {"tokens": "tok_gen", "rollouts": "rollouts"}
+COUNTS = ["run", "attempt", *COUNTED.values()]
 
 
 def score_points(
@@ -56,7 +61,7 @@ def _point(row: Row, spent: Row) -> Row:
         name: row[name] for name in ("benchmark_id", "benchmark", "checkpoint", "attempt", "step", "score")
     }
     out |= {name: row[name] for name in ("n", "n_source", "is_start", "kind")}
-    out |= {name: 0.0 if start else spent.get(name, NAN) for name in SPENT}
+    out |= {name: 0.0 if start else spent.get(name, NAN) for name in (*SPENT, *KEPT)}
     out |= {"run": row["for_run"], "steps": 0.0 if start else row["step"], "even": bool(spent.get("even"))}
     out |= {
         "key": " · ".join(row[name] for name in KEY[1:] if row[name]),
@@ -115,7 +120,11 @@ def _cumulative(spend: Spend, done: list[Row], boundary: str) -> dict[Place, Row
             for name in (*MONEY, "gpu_hours", "hours")
         }
         spent |= {name: spent[name] * factors[row["run"]] for name in MONEY}
-        spent["tokens"] = earlier.get("tokens", 0.0) + number(row["tok_gen"])
+        counted = {"tok_gen": number(row["tok_gen"]), "rollouts": number(row["rollouts"])}
+        spent["tokens"] = earlier.get("tokens", 0.0) + counted["tok_gen"]
+        spent["rollouts"] = earlier.get("rollouts", 0.0) + counted["rollouts"]
+        now = counted | {"gpu_hours": frac * mine.get("gpu_hours", NAN)}
+        spent |= {kept: earlier.get(kept, NAN) + now[name] for kept, name in KEPT.items()}
         out[row["run"], float(row["attempt"]), float(row["step"])] = spent | {"even": even}
     return out
 
@@ -133,19 +142,24 @@ def _by_attempt(
     before: dict[tuple[str, int], dict[str, float]] = {}
     running: dict[str, dict[str, float]] = {}
     for row in sorted(
-        records(spend.attempts[["run", "attempt", "tok_gen"]]), key=lambda r: (r["run"], r["attempt"])
+        records(spend.attempts[[*COUNTS, "tok_gen_kept", "rollouts_kept"]]),
+        key=lambda r: (r["run"], r["attempt"]),
     ):
         key = (row["run"], row["attempt"])
         got = sums.get(key, dict.fromkeys([*names, *(f"{n}_kept" for n in names)], NAN))
         hours = max((v["seconds"] / 3600 for k, v in held.items() if k[:2] == key), default=NAN)
-        total = running.setdefault(row["run"], dict.fromkeys((*names, "hours", "tokens"), 0.0))
+        total = running.setdefault(row["run"], dict.fromkeys((*names, "hours", *COUNTED, *KEPT), 0.0))
         before[key] = dict(total)
         own[key] = {name: got[name] for name in names} | {"hours": hours}
-        tokens = number(row["tok_gen"])
         for name in names:
             total[name] += got[f"{name}{kept}"]
         total["hours"] += hours
-        total["tokens"] += tokens if known(tokens) else 0.0
+        for name, column in COUNTED.items():
+            counted = number(row[column])
+            total[name] += counted if known(counted) else 0.0
+        total["gpu_hours_kept"] += got["gpu_hours_kept"]
+        for name in ("tokens_kept", "rollouts_kept"):
+            total[name] += number(row[f"{KEPT[name]}_kept"])
     return own, before
 
 

@@ -66,6 +66,7 @@ _ALL = (
     Question("month", "MonthParams", "What was billed, explained and productive?"),
     Question("reconciliation", "ReconciliationParams", "What explains the invoice?"),
     Question("learning", "LearningParams", "Score against what was spent"),
+    Question("learning_curve", "CurveParams", "What does the next point cost?"),
 )
 QUESTIONS: dict[str, Question] = {question.module: question for question in _ALL}
 

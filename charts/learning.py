@@ -16,6 +16,7 @@ X_AXES = {
     "usd": ("cumulative dollars", "Cumulative spend (USD)", "%{x:$,.3~r}"),
     "gpu_hours": ("cumulative GPU-hours", "Cumulative GPU-hours (GPU-h)", "%{x:,.3~r} GPU-h"),
     "tokens": ("generated tokens", "Generated tokens (tokens)", "%{x:,.3~r} tokens"),
+    "rollouts": ("rollouts", "Rollouts (count)", "%{x:,.3~r} rollouts"),
     "steps": ("training steps", "Step (count)", "step %{x}"),
     "hours": ("hours held", "Time the GPUs were held (h)", "%{x:,.3~r} h"),
 }

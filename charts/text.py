@@ -21,6 +21,7 @@ COUNTED = {
     "mdd": "task",
     "score": "task",
     "step_mean_s": "step",
+    "measured_step_s": "step",
     "phase_share": "step",
     "rollouts": "step",
     "utilisation": "GPU",
@@ -39,6 +40,8 @@ COUNTED = {
 INTERVAL_WORDS = {
     "ci95": "95 % interval",
     "p10_p90": "p10–p90",
+    "p10_p90_mean": "p10–p90 of the mean, not of single steps",
+    "two_models": "of two models that disagree",
     "quote_range": "published quotes",
     "bounds": "possible range",
     "exact": "",
@@ -103,8 +106,13 @@ def interval_parts(figure: Figure) -> tuple[str, str]:
 
     Both are '' for a count or a bill, and when the ends are the value itself: there is nothing to add.
     """
-    if figure.value is None or figure.low is None or figure.high is None or figure.interval == "exact":
+    if figure.value is None or figure.low is None or figure.interval == "exact":
         return "", ""
+    if figure.high is None or math.isinf(figure.high):
+        if figure.interval != "ci95":
+            return "", ""
+        kind = INTERVAL_WORDS.get(figure.interval, figure.interval.replace("_", " "))
+        return f"{quantity(figure.low, figure.unit)} or more, no upper end", kind
     if figure.low == figure.high == figure.value:
         return "", ""
     kind = INTERVAL_WORDS.get(figure.interval, figure.interval.replace("_", " "))

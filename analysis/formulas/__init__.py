@@ -7,7 +7,9 @@ from analysis.formulas import (
     bill,
     campaigns,
     core,
+    curves,
     energy,
+    intelligence,
     month,
     prices,
     projection,
@@ -16,7 +18,7 @@ from analysis.formulas import (
 )
 from analysis.formulas.formula import Formula
 
-FORMULAS_VERSION = "1"
+FORMULAS_VERSION = "2"
 
 _ALL: tuple[Formula, ...] = (
     *core.METRICS,
@@ -29,6 +31,8 @@ _ALL: tuple[Formula, ...] = (
     *prices.METRICS,
     *backtest.METRICS,
     *projection.METRICS,
+    *intelligence.METRICS,
+    *curves.METRICS,
 )
 
 FORMULAS: dict[str, Formula] = {item.id: item for item in _ALL}

@@ -1,0 +1,52 @@
+"""Metrics of a learning curve, of serving and of holding a score."""
+
+from analysis.formulas.formula import Formula
+
+_ANY = "compute | campaign | full"
+_FIT = "95 %: bootstrap of refits, joint with draws of the price between its quotes"
+
+METRICS = (
+    Formula(
+        "curve_top",
+        "Top of the learning curve",
+        "A of R(x) = R0 + (A - R0) / (1 + (x_mid / x)^B), fitted to the scores after x tokens, steps or "
+        "GPU-hours of the surviving lineage, warm-up left out by rule",
+        "frac",
+        "none",
+        "95 %: bootstrap of refits; the end of the scale where evaluations do not bound it",
+    ),
+    Formula(
+        "cost_to_target",
+        "Cost to reach a score",
+        "price of the amount x_mid ((R - R0) / (A - R))^(1/B); beyond the last evaluation at the run's mean "
+        "rate",
+        "usd",
+        _ANY,
+        "95 %: profile of the fit, joint with draws of the price; without an upper end, or not reachable "
+        "(A <= R)",
+    ),
+    Formula(
+        "usd_per_next_point",
+        "Dollars of the next point",
+        "0.01 x mean USD of a unit of x / (dR/dx) at the last evaluation",
+        "usd_per_point",
+        _ANY,
+        _FIT,
+    ),
+    Formula(
+        "score_at_budget",
+        "Score that a budget buys",
+        "R(x) at the x whose price is the budget",
+        "frac",
+        _ANY,
+        _FIT + "; the table adds that of one further evaluation",
+    ),
+    Formula(
+        "stop_spend",
+        "Stop line",
+        "last spend at which the marginal point costs no more than the worth that was typed",
+        "usd",
+        _ANY,
+        _FIT + "; stop or go on where nine of ten draws agree, else cannot tell",
+    ),
+)
