@@ -8,7 +8,7 @@ _FIT = "95 %: bootstrap of refits, joint with draws of the price between its quo
 METRICS = (
     Formula(
         "curve_top",
-        "Top of the learning curve",
+        "Top of the learning curve (M3)",
         "A of R(x) = R0 + (A - R0) / (1 + (x_mid / x)^B), fitted to the scores after x tokens, steps or "
         "GPU-hours of the surviving lineage, warm-up left out by rule",
         "frac",
@@ -17,7 +17,7 @@ METRICS = (
     ),
     Formula(
         "cost_to_target",
-        "Cost to reach a score",
+        "Cost to reach a score (M4)",
         "price of the amount x_mid ((R - R0) / (A - R))^(1/B); beyond the last evaluation at the run's mean "
         "rate",
         "usd",
@@ -27,7 +27,7 @@ METRICS = (
     ),
     Formula(
         "usd_per_next_point",
-        "Dollars of the next point",
+        "Dollars of the next point (M5)",
         "0.01 x mean USD of a unit of x / (dR/dx) at the last evaluation",
         "usd_per_point",
         _ANY,
