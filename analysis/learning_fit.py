@@ -78,6 +78,13 @@ class Along:
         value: Floats = inside + later * self.rate
         return value
 
+    def amount(self, value: Floats) -> Floats:
+        """The amount at which a value is reached, the inverse of `at`."""
+        inside = np.interp(value, self.values, self.amounts)
+        later = np.maximum(np.asarray(value) - self.values[-1], 0.0)
+        amount: Floats = inside + later / self.rate
+        return amount
+
 
 @dataclass(frozen=True)
 class Fitted:

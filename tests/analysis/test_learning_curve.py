@@ -119,3 +119,26 @@ def test_what_is_missing_is_said(known: Home) -> None:
 def test_unknown_ends_survive_json(known: Home) -> None:
     rows = ask(known, target=0.8).to_dict()["tables"]["targets"]
     assert rows[0]["usd"] is None and not math.isnan(rows[0]["reachable_frac"])
+
+
+def test_a_platform_at_half_the_price_halves_every_dollar(known: Home) -> None:
+    """A step at half the dollars and a quarter of the seconds: $23.1k instead of $46.2k, 23.1 h over 4."""
+    import numpy as np
+
+    from analysis.learning_fit import fit, load
+    from analysis.learning_platforms import Placed, _lines, _row
+
+    params = CurveParams(warm_up="none", fit_in="gpu_hours")
+    spend, _, points, _ = load(known.view(), params)
+    found = fit("big", points, spend, params)
+    assert found.curve is not None
+    half, quarter = np.full(500, 0.5), np.full(500, 0.25)
+    one = Placed("b200-hgx", "B200", "projected", 8, 1.0, half, quarter, 0.5, 0.25)
+    row = _row(found, found.curve, one, float(found.curve.fit.amount(0.65)), np.full(500, 23_112.0))
+    assert row["usd"] == pytest.approx(23_110, rel=1e-3) and row["hours"] == pytest.approx(
+        23.11 / 4, rel=1e-3
+    )
+    assert row["verdict"] == "cheaper" and row["cheaper_frac"] == 1
+    lines = _lines(found, found.curve, [one])
+    # dollars d buy d / ($2 / 2) GPU-hours there
+    assert lines["score"].to_numpy() == pytest.approx([score(usd) for usd in lines["usd"]], abs=1e-3)
