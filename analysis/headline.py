@@ -18,6 +18,8 @@ from analysis.words import listing, money, percent, plural, plus_minus, price_wo
 from models.draws import money_draws
 from models.stats import ratio_by_draws
 
+ALL_OF_IT = 0.995
+"""An upper end of goodput from here on is 100 % on screen and says nothing."""
 NO_BASELINE = (
     "no evaluation of the checkpoint the money started from; upload one, or compare with the first logged"
 )
@@ -37,6 +39,7 @@ class Money:
     low: float | None
     high: float | None
     goodput_frac: float | None
+    goodput_most_frac: float | None
     at_least: bool
     nothing_booked: bool
     missing: str
@@ -82,7 +85,8 @@ def choose_subject(spend: Spend, boundary: str = "campaign") -> Money:
         usd=float(row["usd"]) if known else None,
         low=float(row["usd_low"]) if known else None,
         high=float(row["usd_high"]) if known else None,
-        goodput_frac=float(row["goodput_frac"]) if pd.notna(row["goodput_frac"]) else None,
+        goodput_frac=_or_none(row["goodput_frac"]),
+        goodput_most_frac=_or_none(row["goodput_most_frac"]),
         at_least=not bool(timed["clock"].fillna(False).all()),
         nothing_booked=all(owner in bare for owner in ([row["campaign"]] if row["campaign"] else names)),
         missing="" if known else why_no_usd(spend, mine),
@@ -215,12 +219,25 @@ def figures(
         figure(
             "goodput",
             spent.goodput_frac,
-            low=0.0 if spent.at_least else None,
-            high=spent.goodput_frac if spent.at_least else None,
-            interval="bounds" if spent.at_least else "exact",
-            missing="step times or allocated time are missing",
+            missing=_no_goodput(spent),
         ),
     ]
+
+
+def _or_none(value: Any) -> float | None:
+    return float(value) if pd.notna(value) else None
+
+
+def _no_goodput(spent: Money) -> str:
+    """Why there is no goodput, what it is at most where that says something, and what would make it known."""
+    most = spent.goodput_most_frac
+    if most is None:
+        return "step times or allocated time are missing"
+    end = f"it is at most {percent(most)}: " if most < ALL_OF_IT else ""
+    return (
+        f"{end}the steps are timed, but not how long the GPUs were held. Load the scheduler's jobs (sacct), "
+        "or fill in the seconds of the pools in the run details"
+    )
 
 
 def _known_figure(params: CommonParams, spent: Money) -> list[Figure]:

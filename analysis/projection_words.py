@@ -112,7 +112,7 @@ def _unseen(book: Catalogue, one: Seen) -> Notice | None:
 def figures(base: Base, seen: Sequence[Seen], asked: Asked, boundary: str) -> list[Figure]:
     """Measured step, step on the best target, break-even price, GPUs for the same step, factors."""
     best, source = best_of(base, seen), base.source
-    ends = _ends(base.step_s)
+    ends = {**_ends(base.step_s), "interval": "p10_p90_mean"}
     out = [figure("measured_step_s", source.step_s, n=source.steps, boundary=boundary, **ends)]
     out += [_step_figure(asked.book, best, boundary), _even_figure(base, best, boundary)]
     out.append(_cycle_figure(asked.book, best, boundary))

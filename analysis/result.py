@@ -13,7 +13,8 @@ import pandas as pd
 class Figure:
     """One headline number.
 
-    `low`, `high` are the ends of the interval named by `interval` (ci95, p10_p90, quote_range, bounds);
+    `low`, `high` are the ends of the interval named by `interval` (ci95, p10_p90, p10_p90_mean: of a
+    mean and not of what it is taken over, quote_range, quote_range_least, bounds);
     `interval = "exact"` marks a count or a paid bill, which needs none. `value` None needs `missing`: the
     sentence that says what is lacking and what to do.
     """

@@ -5,7 +5,7 @@ evaluations and booked cost rows. All dollars derive from allocations; a run wit
 dollars, and says so.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
@@ -31,6 +31,9 @@ BASIS_WORDS = {
     "log_clock": "the stamps inside its log",
     "user": "a duration that was filled in",
 }
+HELD_BASES = (CLOCK, "user")
+"""What says how long GPUs were held; every other source times less than that."""
+GOODPUT_SUMS = ["useful_gpu_s", "timed_gpu_s", "billed_gpu_s"]
 MONEY = ("usd", "usd_low", "usd_high")
 RATE_OF = dict(zip(MONEY, RATES, strict=True))
 HOURS = ("gpu_hours", "core_hours")
@@ -44,11 +47,12 @@ RUN_TEXTS = ["run", "campaign", "framework", "algorithm", "mode", "llm", "synthe
 RUN_TEXTS += ["basis"]
 RUN_NUMBERS = [*HOURS, "gpu_hours_billed", *MONEY, "sandbox_usd", "booked_usd", "lost_usd", "lineage_frac"]
 RUN_NUMBERS += [f"{m}_{b}" for m in MONEY for b in ("compute", "campaign", "full")]
-RUN_NUMBERS += ["useful_gpu_s", "billed_gpu_s", "goodput_frac"]
+RUN_NUMBERS += [*GOODPUT_SUMS, "goodput_frac", "goodput_most_frac"]
 RUNS = [*RUN_TEXTS, *RUN_NUMBERS, "clock"]
 CAMPAIGN_SUMS = [*HOURS, *MONEY, "usd_compute", "usd_campaign", "usd_full", "sandbox_usd", "lost_usd"]
-CAMPAIGN_SUMS += ["useful_gpu_s", "billed_gpu_s"]
-CAMPAIGNS = ["campaign", *CAMPAIGN_SUMS, "booked_to_campaign_usd", "goodput_frac", "runs"]
+CAMPAIGN_SUMS += GOODPUT_SUMS
+CAMPAIGNS = ["campaign", *CAMPAIGN_SUMS, "booked_to_campaign_usd", "goodput_frac", "goodput_most_frac"]
+CAMPAIGNS += ["runs"]
 NO_BOOKED = "full_without_costs"
 LINEAGE_UNKNOWN = "lineage_unknown"
 LOST = ["run", "attempt", "cause", "gpu_hours", "usd"]
@@ -61,7 +65,8 @@ class Spend:
     `allocations`: a row an allocation: gpu_hours, core_hours, gpu_usd, sandbox_usd, usd, usd_low, usd_high,
     kept_frac, usd_kept and the price columns. `attempts`: a row an attempt with its lineage and step sums.
     `runs`: a row a run: gpu_hours, usd, usd_low, usd_high at the asked boundary; usd_compute, usd_campaign,
-    usd_full; lost_usd, lineage_frac, goodput_frac; basis (rent, metered: dollars from tokens and no GPU
+    usd_full; lost_usd, lineage_frac; goodput_frac (missing where no clock says how long the GPUs were held;
+    goodput_most_frac is then what it is at most); basis (rent, metered: dollars from tokens and no GPU
     hours, or both). `lost`: run, attempt, cause, gpu_hours, usd. `campaigns`: the same sums by campaign, with
     what was booked to the campaign alone. `lines`: what each run's dollars are made of (SPEND_LINES), every
     attempt counted. `rows`: the allocations as rows, `bills`: token bills by attempt.
@@ -201,8 +206,7 @@ def _by_run(
         row |= {"lineage_frac": ratio(got[f"{share}_kept"], got[share]), "clock": clocks.get(name)}
         if boundary == "compute":
             row["gpu_hours"] = got["gpu_hours_kept"]
-        useful, billed = goodput.get(name, (NAN, NAN))
-        row |= {"useful_gpu_s": useful, "billed_gpu_s": billed, "goodput_frac": ratio(useful, billed)}
+        row |= _with_goodput(goodput.get(name, dict.fromkeys(GOODPUT_SUMS, NAN)))
         out.append(row)
     return out
 
@@ -232,8 +236,11 @@ def _with_bill(
     return {**held, **{name: held[name] + usd for name, usd in paid.items()}}, f"{RENT} + {METERED}"
 
 
-def _goodput(rows: tuple[Row, ...], tries: dict[tuple[str, int], Row]) -> dict[str, tuple[float, float]]:
-    """GPU-seconds inside kept steps and billed GPU-seconds by run; missing when a clock is."""
+def _goodput(rows: tuple[Row, ...], tries: dict[tuple[str, int], Row]) -> dict[str, dict[str, float]]:
+    """GOODPUT_SUMS by run: GPU-seconds inside kept steps, those that are timed, and those that were billed.
+
+    Time that is only that of the steps or of the log is a part of what was billed, so it divides nothing.
+    """
     gpu = [row for row in rows if number(row["gpus"]) > 0]
     held = add_up(gpu, lambda r: (r["run"], r["attempt"], r["pool"]), ["seconds"])
     parts = []
@@ -242,10 +249,18 @@ def _goodput(rows: tuple[Row, ...], tries: dict[tuple[str, int], Row]) -> dict[s
         timed, kept = number(attempt.get("step_s")), number(attempt.get("step_s_kept"))
         steps_s = NAN if not known(timed) else kept if known(kept) else 0.0
         share = ratio(number(row["seconds"]), held[row["run"], row["attempt"], row["pool"]]["seconds"])
-        billed = row["gpus"] * number(row["seconds"])
-        parts.append({"run": row["run"], "useful": row["gpus"] * steps_s * share, "billed": billed})
-    sums = add_up(parts, lambda r: r["run"], ["useful", "billed"])
-    return {run: (got["useful"], got["billed"]) for run, got in sums.items()}
+        gpu_s = row["gpus"] * number(row["seconds"])
+        billed = gpu_s if row["seconds_basis"] in HELD_BASES else NAN
+        amounts = (row["gpus"] * steps_s * share, gpu_s, billed)
+        parts.append({"run": row["run"], **dict(zip(GOODPUT_SUMS, amounts, strict=True))})
+    return add_up(parts, lambda r: r["run"], GOODPUT_SUMS)
+
+
+def _with_goodput(sums: Mapping[str, float]) -> dict[str, float]:
+    """GOODPUT_SUMS with the share that they make of what was billed, and of what is timed: its upper end."""
+    useful, timed, billed = (sums[name] for name in GOODPUT_SUMS)
+    shares = {"goodput_frac": ratio(useful, billed), "goodput_most_frac": min(1.0, ratio(useful, timed))}
+    return {**{name: sums[name] for name in GOODPUT_SUMS}, **shares}
 
 
 def _by_campaign(runs: list[Row], booked: list[Row], boundary: str) -> list[Row]:
@@ -256,7 +271,7 @@ def _by_campaign(runs: list[Row], booked: list[Row], boundary: str) -> list[Row]
         row: Row = {"campaign": campaign, **got, "booked_to_campaign_usd": shared}
         for name in ("usd_full", *(MONEY if boundary == "full" else ())):
             row[name] += shared
-        row["goodput_frac"] = ratio(got["useful_gpu_s"], got["billed_gpu_s"])
+        row |= _with_goodput(got)
         out.append({**row, "runs": sum(1 for run in runs if run["campaign"] == campaign)})
     return out
 

@@ -88,7 +88,7 @@ def bars(result: Result, column: str, mode: Mode) -> go.Figure:
         list(names.values()),
         [_head(r, names[r["target"]], column, info) for r in rows],
         title=info.title,
-        note=f"Solid: measured. Hatched: projected. Whiskers: p10–p90{info.note}",
+        note=f"Solid: measured. Hatched: projected. Whiskers: p10–p90 (measured: of the mean){info.note}",
         alt=f"Bars of {info.axis}: {told}.",
         table="platforms",
         mode=mode,

@@ -9,6 +9,7 @@ from pages.parts.state import current
 
 TABS = ["Uploads", "Run details", "Templates"]
 store = current().store
+intake.go_on()
 
 show_title("Telemetry")
 st.caption(

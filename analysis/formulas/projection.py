@@ -10,11 +10,11 @@ _P10_P90 = "p10_p90 of draws: band of the published pairs, spread of the run's s
 METRICS = (
     Formula(
         "measured_step_s",
-        "Step as measured",
+        "Mean step as measured",
         "mean over steps of the step timer and what lies on top of it; last attempt of each step",
         "s",
         _BOUNDARY,
-        "p10_p90 of the mean (standard error over steps)",
+        "p10_p90 of the mean (standard error over steps), which is narrower than the spread of single steps",
     ),
     Formula(
         "projected_step_s",

@@ -347,12 +347,14 @@ def _loose(costs: pd.DataFrame) -> list[str]:
     loose, lines = len(_lines(costs[~booked])), len(_lines(costs))
     if not loose:
         return []
-    choose = "Choose a campaign (or a run) to book them to, or tag them with run or campaign."
+    matched = (
+        "Money matches lines of machines and GPUs to runs by itself, by machine, job and time. What it "
+        "leaves over (data, staff, services) is in no run's spend until you book or tag it to a run or "
+        "campaign."
+    )
     if loose == lines:
-        return [
-            f"The file names no run and no campaign: its costs are kept but no spend holds them. {choose}"
-        ]
-    return [f"{loose} of {lines} lines name no run and no campaign: no spend holds them. {choose}"]
+        return [f"The file names no run and no campaign. {matched}"]
+    return [f"{loose} of {lines} lines name no run and no campaign. {matched}"]
 
 
 def _lines(costs: pd.DataFrame) -> "pd.Index[int]":

@@ -12,7 +12,7 @@ from pages.parts.empty import show_empty
 from pages.parts.figures import show_figures
 from pages.parts.notices import show_warnings
 from pages.parts.share import share_bar
-from pages.parts.state import current
+from pages.parts.state import current, go_to
 
 NOTHING = {"empty_home", "no_runs", "no_match"}
 MADE_UP = "Some or all numbers here come from generated example runs; nothing in them was measured."
@@ -57,7 +57,7 @@ def _offer_details(result: Result) -> None:
         "Fill in run details", key=f"fill_{result.analysis}", icon=":material/edit_note:"
     ):
         st.session_state["open_tab"] = "Run details"
-        st.switch_page("telemetry.py")
+        go_to("telemetry.py")
 
 
 def show_title(

@@ -20,7 +20,7 @@ from pages.parts.choose import dropdown, segments
 from pages.parts.download import show_chart
 from pages.parts.empty import show_empty
 from pages.parts.generation_calibration import show_calibration
-from pages.parts.state import PageState
+from pages.parts.state import PageState, go_to
 from pages.parts.tables import show_table
 from pages.parts.words import md_escape
 
@@ -83,7 +83,7 @@ def show_lacking(state: PageState, result: Result) -> None:
         with st.container(horizontal=True):
             if st.button("Fill in run details", key="fill_projection", icon=":material/edit_note:"):
                 st.session_state["open_tab"] = "Run details"
-                st.switch_page("telemetry.py")
+                go_to("telemetry.py")
             st.page_link("telemetry.py", label="Upload a file", icon=":material/upload_file:")
     if not result.tables["calibration"].empty:
         show_calibration(result)

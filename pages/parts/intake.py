@@ -12,6 +12,7 @@ from pages.parts import upload_actions as actions
 from pages.parts.compute import compute
 from pages.parts.notices import show_error
 from pages.parts.run_form import show_run_form
+from pages.parts.state import go_to, settle
 from pages.parts.upload_actions import Card
 from pages.parts.upload_card import show_card, show_failure, show_summary
 from pages.parts.words import md_escape
@@ -19,6 +20,7 @@ from reports.choices import ChoiceError, choices_from
 
 _RETRY = "upload_retry"
 _SEEN = "upload_seen"
+_GOING = "upload_going"
 
 
 def take_files(store: Store) -> None:
@@ -109,8 +111,31 @@ def _priced(run: str, card_id: str) -> None:
     with st.container(border=True, key=f"priced_{card_id}_{run}"):
         st.markdown(f":green[:material/check:] {md_escape(' '.join(result.answer.split()))}")
         with st.container(horizontal=True):
-            for file, label in (("overview.py", "Overview"), ("rollouts.py", "Rollouts")):
-                st.page_link(f"{file}", label=f"{label} of this run", query_params={"runs": run})
+            for file, title in (("overview.py", "Overview"), ("rollouts.py", "Rollouts")):
+                st.button(
+                    f"{title} of this run",
+                    key=f"to_{title}_{card_id}_{run}",
+                    icon=":material/arrow_forward:",
+                    type="tertiary",
+                    on_click=_choose,
+                    args=(run, file),
+                )
+
+
+def _choose(run: str, file: str) -> None:
+    """Make `run` the only chosen one: a link's address alone does not move a picker that is drawn already."""
+    st.session_state["runs"] = [run]
+    st.session_state["platforms"] = []
+    settle("runs")
+    settle("platforms")
+    st.session_state[_GOING] = file
+
+
+def go_on() -> None:
+    """Open the page that a card's button asked for; the click itself would be lost to a redraw in between."""
+    file = st.session_state.pop(_GOING, None)
+    if file is not None:
+        go_to(file)
 
 
 def _again(store: Store, card: Card, picked: dict[str, Any]) -> None:

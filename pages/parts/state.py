@@ -154,5 +154,13 @@ def escape(text: str) -> str:
     return text
 
 
+def go_to(file: str) -> None:
+    """Open another page; ends this run of the script. What the sidebar says is kept and put into its address.
+
+    Without `query_params` Streamlit refuses to leave an address that a widget is bound to.
+    """
+    st.switch_page(file, query_params={})
+
+
 def _forget() -> None:
     st.session_state[_NOTICES] = {}

@@ -113,7 +113,20 @@ def test_an_estimate_of_time_says_at_least(home: Home) -> None:
     home.con.execute("UPDATE allocations SET seconds_basis = 'step_sum'")
     result = ledger(home)
     assert "cost at least $204" in result.answer
-    assert result.figure("goodput").interval == "bounds"
+
+
+def test_goodput_needs_the_time_that_gpus_were_held(home: Home) -> None:
+    """Steps of 279,200 GPU-s in 345,600 that no clock times: at most 81 %, no value."""
+    home.con.execute("UPDATE allocations SET seconds_basis = 'step_sum'")
+    result = ledger(home)
+    goodput = result.figure("goodput")
+    assert (goodput.value, goodput.low, goodput.high) == (None, None, None)
+    assert goodput.missing is not None
+    assert goodput.missing.startswith("it is at most 81 %: ")
+    assert "sacct" in goodput.missing
+    assert result.tables["ledger"]["goodput_frac"].isna().all()
+    home.con.execute("UPDATE allocations SET seconds_basis = 'user'")
+    assert ledger(home).figure("goodput").value == pytest.approx(279200 / 345600)
 
 
 def test_runs_without_a_campaign(home: Home) -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -64,6 +65,21 @@ def test_upload_a_log_and_fill_in_what_it_cannot_know(page: Page, server: Server
         page.get_by_role("button", name="Save run details"),
         page.get_by_text(re.compile(r"samples cost at least \$\d")),
     )
+    click(
+        page.get_by_role("button", name="Overview of this run"),
+        page.get_by_role("heading", name="Ledger", exact=True),
+    )
+    settled(page)
+    chosen = page.get_by_test_id("stSidebar").get_by_test_id("stMultiSelect").first
+    expect(chosen.locator("[data-baseweb=tag]")).to_have_count(1)
+    expect(chosen).to_contain_text("by-hand")
+    expect(page.get_by_test_id("stMain")).not_to_contain_text("h100-sync")
+    assert parse_qs(urlsplit(page.url).query)["runs"] == ["by-hand"]
+    back = page.get_by_role("heading", name="Telemetry", exact=True)
+    click(page.get_by_role("button", name="Fill in run details"), back)
+    settled(page)
+    no_failure(page)
+    assert parse_qs(urlsplit(page.url).query)["runs"] == ["by-hand"]
 
 
 @pytest.mark.parametrize(("path", "title"), CHARTED.items(), ids=list(CHARTED.values()))
