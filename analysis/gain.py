@@ -3,11 +3,16 @@
 from typing import Any, ClassVar, Literal
 
 import pandas as pd
+from pydantic import Field
 
 from analysis.checks import checked
 from analysis.common import figure, nothing, result
-from analysis.evaluations import load_evaluations
-from analysis.frames import records
+from analysis.energy import EnergyParams
+from analysis.energy import compute as compute_energy
+from analysis.evaluations import Evaluations, load_evaluations
+from analysis.frames import Row, number, records
+from analysis.gainrates import RATES, WEIGHTED, parse_weights, rates, subject_rates, weighted
+from analysis.gainwords import best_of_notices, weight_notices, weighted_figure
 from analysis.headline import (
     NO_BASELINE,
     choose_gain,
@@ -19,7 +24,7 @@ from analysis.headline import (
 )
 from analysis.pairs import COLUMNS, Gains, compare
 from analysis.params import CommonParams
-from analysis.result import Notice, Result
+from analysis.result import Result
 from analysis.spend import Spend, compute_spend, filters_of
 from data.view import View
 
@@ -28,28 +33,47 @@ POINT = ["usd", "usd_low", "usd_high", "usd_per_point", "usd_per_point_low", "us
 
 
 class GainParams(CommonParams):
-    """`before`: the checkpoint the money started from, or the first logged; `after`: a run's last or best."""
+    """`before`: the checkpoint the money started from, or the first logged; `after`: a run's last or best.
+
+    `correlation`: assumed between a task's two results where only totals are known; empty: Newcombe, as if
+    the two evaluations were independent. `estimand`: mean over tasks, or over clusters where tasks have them.
+    `weights`: 'benchmark:weight' texts, for a weighted gain beside the single ones. `per_energy`: ask for the
+    gain per MWh, which needs the energy of every run.
+    """
 
     question: ClassVar[str] = "gain"
     benchmark: str = ""
     before: Literal["start", "first_logged"] = "start"
     after: Literal["last", "best"] = "last"
+    correlation: float | None = Field(default=None, ge=-1, le=1)
+    estimand: Literal["tasks", "clusters"] = "tasks"
+    weights: tuple[str, ...] = ()
+    per_energy: bool = False
     seed: int = 20260301
 
 
 def compute(view: View, params: GainParams) -> Result:
-    """Tables: `gains` (a row a run and key; refused rows say why), `verdicts` (counts by benchmark)."""
+    """Tables: `gains` (a row a run and key; refused rows say why), `verdicts` (counts by benchmark), `rates`
+    (RATES, gain per dollar and energy), `weighted` (WEIGHTED, a row a run; empty without weights).
+    """
+    weights = parse_weights(params.weights)
     spend = compute_spend(view, params)
     if spend.runs.empty:
-        return nothing("gain", view, params, {"gains": [*COLUMNS, *POINT], "verdicts": VERDICTS})
+        empty = {"gains": [*COLUMNS, *POINT], "verdicts": VERDICTS, "rates": RATES, "weighted": WEIGHTED}
+        return nothing("gain", view, params, empty)
     evals = load_evaluations(view, filters_of(params))
-    gains = compare(view, evals, params.before, params.after, params.benchmark, params.seed)
+    gains = compare(
+        view, evals, params.before, params.after, params.benchmark, params.seed, params.correlation,
+        params.estimand,
+    )  # fmt: skip
+    every = gains if not (weights and params.benchmark) else _on_all(view, evals, params)
     table = _priced(gains, spend, params)
     subject = choose_subject(spend, params.boundary)
     row, note = choose_gain(gains, evals, subject, shipped_of(spend, subject.campaign))
     draws = gains.draws.get((row["run"], row["benchmark_id"], row["key"])) if row else None
     point = usd_per_point(row, draws, subject.usd, subject.low, subject.high, params.seed)
     headline = [f for f in figures(params, subject, row, point) if f.name != "goodput"]
+    headline += subject_rates(params, subject, row, gains)
     if row is not None and row["mdd"] is not None and pd.notna(row["mdd"]):
         headline.append(
             figure("mdd", row["mdd"], n=int(row["n"]), label=f"Smallest detectable on {row['benchmark']}")
@@ -61,12 +85,33 @@ def compute(view: View, params: GainParams) -> Result:
         *checked(view, params)[1],
         *gain_notices(row, note, _without_start(spend, table)),
     ]
+    together = weighted(every, spend, weights, params.seed)
+    energy = energy_of(view, params) if params.per_energy else {}
     return result(
-        "gain", view, params, sentence(params, subject, row, point[0], None, bool(note)), headline=headline,
-        tables={"gains": table, "verdicts": _verdicts(table)}, assumptions=[*spend.assumptions,
-        *evals.assumptions],
-        notices=[*notices, *_best_of(params, table)], prices=spend.allocations,
+        "gain", view, params, sentence(params, subject, row, point[0], None, bool(note)),
+        headline=[*headline, *weighted_figure(together, subject.runs)],
+        tables={
+            "gains": table, "verdicts": _verdicts(table),
+            "rates": rates(gains, spend, energy, params.boundary, params.seed), "weighted": together,
+        },
+        assumptions=[*spend.assumptions, *evals.assumptions, *gains.assumptions],
+        notices=[*notices, *best_of_notices(params.after, table), *weight_notices(together)],
+        prices=spend.allocations,
     )  # fmt: skip
+
+
+def energy_of(view: View, params: CommonParams) -> dict[str, Row]:
+    """kWh at the meter by run with their bounds, as the question energy finds them."""
+    common = {name: getattr(params, name) for name in CommonParams.model_fields}
+    runs = compute_energy(view, EnergyParams(**common)).tables["runs"]
+    names = ("kwh", "kwh_low", "kwh_high")
+    return {row["run"]: {name: number(row[name]) for name in names} for row in records(runs)}
+
+
+def _on_all(view: View, evals: Evaluations, params: GainParams) -> Gains:
+    """Weights are of several benchmarks, whichever one is looked at."""
+    how = (params.correlation, params.estimand)
+    return compare(view, evals, params.before, params.after, "", params.seed, *how)
 
 
 def shipped_of(spend: Spend, campaign: str) -> str:
@@ -102,21 +147,6 @@ def _without_start(spend: Spend, table: pd.DataFrame) -> list[str]:
     """Runs that were evaluated but have nothing to compare with."""
     none = table.groupby("run")["gain"].count() == 0
     return [str(r) for r in spend.runs["run"] if bool(none.get(r, False))]
-
-
-def _best_of(params: GainParams, table: pd.DataFrame) -> list[Notice]:
-    if params.after != "best":
-        return []
-    many = table[(table["candidates"] > 1) & table["gain"].notna()]
-    return [
-        Notice(
-            "best_of_many",
-            f"{row.run}: best of {row.candidates:.0f} checkpoints on the same evaluation, which inflates "
-            "the gain; charge every candidate and confirm on a held-out benchmark.",
-            str(row.run),
-        )
-        for row in many.itertuples()
-    ]
 
 
 __all__ = ["NO_BASELINE", "GainParams", "compute", "shipped_of"]

@@ -20,7 +20,7 @@ from models.stats import (
 from models.weighting import best_of_totals
 
 Floats = npt.NDArray[np.float64]
-DRAWS = 4000
+DRAWS = 10_000
 FEW = 40
 """Clusters or independent tasks below which the page warns: see the measured coverage in the validation."""
 CANNOT_TELL = "cannot tell"

@@ -92,12 +92,23 @@ def per_cost(
         raise ValueError("every drawn cost must be a number above 0")
     if np.isnan(top).any():
         raise ValueError("a gain without draws has no gain per cost")
-    # Order statistics, not interpolated: between two infinite draws there is no number.
-    ends = [0.5 - confidence / 2, 0.5 + confidence / 2]
-    low, high = (float(x) for x in np.quantile(top / bottom, ends, method="inverted_cdf"))
+    low, high = _ends(top / bottom, confidence)
     return PerCost(
         gain / cost, low, high, n, low > 0 or high < 0, reciprocal(low, high), confidence
     )  # fmt: skip
+
+
+def _ends(ratios: Floats, confidence: float) -> tuple[float, float]:
+    """Central interval of draws of which each stands for the middle of its share, as stratified ones do.
+
+    Between two infinite draws there is no number: an end that falls there is the order statistic.
+    """
+    shares = [0.5 - confidence / 2, 0.5 + confidence / 2]
+    with np.errstate(invalid="ignore"):
+        ends = np.quantile(ratios, shares, method="hazen")
+    order = np.quantile(ratios, shares, method="inverted_cdf")
+    low, high = (float(x) for x in np.where(np.isfinite(ends), ends, order))
+    return low, high
 
 
 def reciprocal(low: float, high: float) -> RatioSet:

@@ -77,7 +77,9 @@ METRICS = (
         "version, split, harness, effort, metric and k",
         "points",
         "none",
-        "95 %: paired bootstrap over clusters of tasks, else Newcombe on the two totals",
+        "95 %: tasks paired, by clusters where tasks have them: CR2 variance with a Student quantile at "
+        "Satterthwaite degrees of freedom, below 4 of these restricted wild cluster bootstrap-t; totals "
+        "alone: Newcombe, or normal with an assumed correlation of a task's two results",
     ),
     Formula(
         "score",
@@ -99,7 +101,8 @@ METRICS = (
     Formula(
         "mdd",
         "Smallest detectable difference",
-        "(z(0.975) + z(0.80)) x standard error of the difference",
+        "(t(0.975) + t(0.80)) x standard error of the difference, at the degrees of freedom of the interval "
+        "(normal quantiles where only totals are known)",
         "points",
         "none",
         "none",
