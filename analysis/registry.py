@@ -67,6 +67,7 @@ _ALL = (
     Question("reconciliation", "ReconciliationParams", "What explains the invoice?"),
     Question("learning", "LearningParams", "Score against what was spent"),
     Question("learning_curve", "CurveParams", "What does the next point cost?"),
+    Question("nemotron", "NemotronParams", "A worked example: what a stage of Nemotron 3 Ultra bought"),
     Question("learning_platforms", "CurvePlatformsParams", "What would it cost on another platform?"),
 )
 QUESTIONS: dict[str, Question] = {question.module: question for question in _ALL}

@@ -49,4 +49,22 @@ METRICS = (
         _ANY,
         _FIT + "; stop or go on where nine of ten draws agree, else cannot tell",
     ),
+    Formula(
+        "assumed_stage_usd",
+        "Assumed cost of published stages",
+        "published GPUs x steps x assumed minutes / 60 / assumed goodput x assumed USD a GPU-hour, or a "
+        "typed total",
+        "usd",
+        "compute",
+        "the assumed spread of the price; none by default",
+    ),
+    Formula(
+        "points_per_10k_usd",
+        "Points per $10k of published stages",
+        "100 x gain / (cost / 10,000)",
+        "points_per_10000_usd",
+        "compute",
+        "95 %: joint draws of the price and of the gain, its variance from totals with an assumed "
+        "correlation",
+    ),
 )
