@@ -21,6 +21,7 @@ from reports.choices import ChoiceError, choices_from
 _RETRY = "upload_retry"
 _SEEN = "upload_seen"
 _GOING = "upload_going"
+NAMED = 8
 
 
 def take_files(store: Store) -> None:
@@ -80,11 +81,16 @@ def _cards(item: uploader.Landed) -> list[Card]:
 
 
 def show_cards(store: Store) -> None:
-    """Draw the cards of this session, newest first, each with what its runs still need for dollars."""
+    """Draw the cards of this session, newest first, each with what its runs still need for dollars.
+
+    What a run needs is asked once, below the newest of its files, which names the others.
+    """
+    files = actions.files_of_runs(store)
+    asked: set[str] = set()
     for card in list(actions.cards()):
         if card.upload_id is not None:
             show_card(store, card.upload_id, key=card.id, closable=True, again=card.note)
-            _still_needed(store, card)
+            _still_needed(store, card, files, asked)
         elif card.summary is not None:
             show_summary(card.name, card.summary, key=card.id)
         elif card.error is not None:
@@ -93,23 +99,33 @@ def show_cards(store: Store) -> None:
                 _again(store, card, picked)
 
 
-def _still_needed(store: Store, card: Card) -> None:
-    runs, priced = actions.runs_for_cost(store, str(card.upload_id))
+def _still_needed(store: Store, card: Card, files: dict[str, list[str]], asked: set[str]) -> None:
+    runs, priced = actions.runs_for_cost(store, str(card.upload_id), leave_out=asked)
+    asked.update(runs, priced)
     for run in priced[:4]:
-        _priced(run, card.id)
+        _priced(run, card.id, files.get(run, []))
     for run in runs[:4]:
         with st.container(border=True, key=f"needs_{card.id}_{run}"):
             st.markdown(f"**Still needed for dollars: {actions.shown(run)}**")
+            _made_of(files.get(run, []))
             show_run_form(store, run, key=f"{card.id}_{run}")
     if len(runs) > 4:
         st.caption(f"{len(runs) - 4} more runs need details: see *Run details* below.")
 
 
-def _priced(run: str, card_id: str) -> None:
+def _made_of(files: list[str]) -> None:
+    """Name the files of a run where several came: one answer counts for all of them."""
+    if len(files) > 1:
+        more = f" and {len(files) - NAMED} more" if len(files) > NAMED else ""
+        st.caption(f"One run of {len(files)} files: {md_escape(', '.join(files[:NAMED]))}{more}")
+
+
+def _priced(run: str, card_id: str, files: list[str]) -> None:
     """What a run of the file costs, now that all is known, and where to read on."""
     result = compute("ledger", {"runs": [run], "platforms": []})
     with st.container(border=True, key=f"priced_{card_id}_{run}"):
         st.markdown(f":green[:material/check:] {md_escape(' '.join(result.answer.split()))}")
+        _made_of(files)
         with st.container(horizontal=True):
             for file, title in (("overview.py", "Overview"), ("rollouts.py", "Rollouts")):
                 st.button(

@@ -1,7 +1,7 @@
 """What can be done with an upload: read it, undo it, read it again with other choices, fetch the original."""
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -18,6 +18,7 @@ from data.readers.base import Choices
 from data.receipt import Receipt
 from data.run_details import missing_for_cost
 from data.store import Store
+from data.view import View
 from data.workspace import Decision
 from pages.parts.dialogs import close_dialog
 from pages.parts.words import md_escape
@@ -191,13 +192,29 @@ def offer_original(url: str, name: str) -> None:
     st.html(f'<a href="{url}" download style="font-weight:600">Download the original</a>')
 
 
-def runs_for_cost(store: Store, upload_id: str) -> tuple[list[str], list[str]]:
+def runs_for_cost(
+    store: Store, upload_id: str, leave_out: Collection[str] = ()
+) -> tuple[list[str], list[str]]:
     """Runs of an upload: those that still lack something for a dollar figure, and those that lack nothing."""
     with store.view() as view:
-        found = receipt_and_choices(view, upload_id)
-        runs: list[str] = found[0].get("runs", []) if found else []
+        runs = [run for run in _runs_of(view, upload_id) if run not in leave_out]
         lacking = [run for run in runs if missing_for_cost(view, run)]
     return lacking, [run for run in runs if run not in lacking]
+
+
+def files_of_runs(store: Store) -> dict[str, list[str]]:
+    """Run -> names of the files among this session's cards that hold it, in the order in which they came."""
+    found: dict[str, list[str]] = {}
+    with store.view() as view:
+        for card in reversed(cards()):
+            for run in _runs_of(view, card.upload_id) if card.upload_id is not None else ():
+                found.setdefault(run, []).append(card.name)
+    return found
+
+
+def _runs_of(view: View, upload_id: str) -> list[str]:
+    found = receipt_and_choices(view, upload_id)
+    return list(found[0].get("runs", [])) if found else []
 
 
 def shown(name: str) -> str:

@@ -43,8 +43,7 @@ def _text(at: AppTest) -> str:
 
 
 def _upload(app: App, name: str, content: bytes) -> AppTest:
-    at = app()
-    at.switch_page("telemetry.py").run()
+    at = app("telemetry.py")
     at.file_uploader[0].upload(name, content)
     return at.run()
 
@@ -57,8 +56,7 @@ def _only_upload(store: Store) -> str:
 
 
 def test_an_empty_home_shows_the_way_in(app: App) -> None:
-    at = app()
-    at.switch_page("telemetry.py").run()
+    at = app("telemetry.py")
     assert not at.exception
     assert len(at.file_uploader) == 1
     assert any(b.label == "Load the example" for b in at.button)
@@ -212,12 +210,27 @@ def test_reading_again_from_the_list_of_uploads(app: App, store: Store) -> None:
 
 
 def test_two_files_of_one_priced_run_have_a_card_each(app: App, loaded: Store) -> None:
-    at = app().switch_page("telemetry.py").run()
+    at = app("telemetry.py")
     with loaded.view() as view:
         ids = [str(i) for i in queries.listing(view)["upload_id"]]
     at.session_state["upload_cards"] = [Card(f"card{i}", "file", upload_id=u) for i, u in enumerate(ids)]
     at.run()
     assert not at.exception
+    told = [b.key.split("_", 3)[-1] for b in at.button if b.label == "Overview of this run"]
+    assert told
+    assert len(told) == len(set(told))
+
+
+def test_what_a_run_of_several_files_needs_is_asked_once(app: App, store: Store) -> None:
+    at = app("telemetry.py")
+    at.text_input(key="say_run").set_value("said").run()
+    for name, steps in (("first.jsonl", 6), ("longer.jsonl", 8)):
+        at.file_uploader[0].upload(name, verl_log(steps))
+        at.run()
+    text = _text(at)
+    assert "first.jsonl" in text and "longer.jsonl" in text
+    assert text.count("Still needed for dollars: said") == 1
+    assert "One run of 2 files: first.jsonl, longer.jsonl" in text
 
 
 def test_a_refused_rereading_leaves_the_old_one(app: App, store: Store) -> None:
@@ -233,8 +246,7 @@ def test_a_refused_rereading_leaves_the_old_one(app: App, store: Store) -> None:
 
 
 def test_what_is_said_beforehand_names_the_run(app: App, store: Store) -> None:
-    at = app()
-    at.switch_page("telemetry.py").run()
+    at = app("telemetry.py")
     at.text_input(key="say_run").set_value("said").run()
     at.file_uploader[0].upload("x.jsonl", verl_log())
     at.run()
