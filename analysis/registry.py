@@ -66,8 +66,10 @@ _ALL = (
     Question("month", "MonthParams", "What was billed, explained and productive?"),
     Question("reconciliation", "ReconciliationParams", "What explains the invoice?"),
     Question("learning", "LearningParams", "Score against what was spent"),
+    Question("frontier", "FrontierParams", "Which runs are on the front of cost and score?"),
     Question("learning_curve", "CurveParams", "What does the next point cost?"),
     Question("nemotron", "NemotronParams", "A worked example: what a stage of Nemotron 3 Ultra bought"),
+    Question("serving", "ServingParams", "Build and serve: when is the campaign paid back?"),
     Question("learning_platforms", "CurvePlatformsParams", "What would it cost on another platform?"),
 )
 QUESTIONS: dict[str, Question] = {question.module: question for question in _ALL}

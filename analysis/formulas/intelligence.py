@@ -64,4 +64,30 @@ METRICS = (
         "95 %: lower end simultaneous over all candidates (largest t of joint draws, else Bonferroni), upper "
         "end the ordinary one",
     ),
+    Formula(
+        "front_frac",
+        "On the Pareto front of cost and score (M9)",
+        "share of joint draws in which no other candidate costs no more, scores no less and differs in one",
+        "frac",
+        "compute | campaign | full",
+        "none: a probability. Scores on shared tasks are drawn together (multivariate t, CR2 covariance), "
+        "others from Wilson's interval; runs at the same prices share the drawn price",
+    ),
+    Formula(
+        "best_frac",
+        "Probability of being best (M9)",
+        "share of joint draws in which the candidate has the highest score; a tie is shared",
+        "frac",
+        "none",
+        "none: a probability, from the draws of front_frac",
+    ),
+    Formula(
+        "at_equal_dollars",
+        "Score at equal dollars, dollars at equal score (M9)",
+        "difference of two measured curves of score against spend, linear between evaluations and never "
+        "extrapolated",
+        "points | usd",
+        "compute | campaign | full",
+        "95 %: joint draws of scores and prices; given where both curves reach in 97.5 % of draws",
+    ),
 )
