@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from analysis.backtest_cases import cases_of
-from analysis.backtest_run import Pairs, SetReport, best_rule, predict_pairs, report
+from analysis.backtest_run import ClassReport, Pairs, SetReport, best_rule, predict_pairs, report
 from analysis.common import figure, result
 from analysis.params import CommonParams
 from analysis.result import Assumption, Figure, Notice, Result
-from analysis.words import listing, percent, plural
+from analysis.words import listing, plural
 from data.catalogue import Catalogue
 from data.published import Tables, shipped
 from data.view import View
@@ -51,6 +51,10 @@ SETS = ["set", "label", "part_of", "models", "n_total", "n_predicted", "median_a
         "boot_high", "bias", "p10", "p90", "inside", "judged", "coverage", "coverage_low", "coverage_high",
         "best_rule", "best_rule_error", "own_error_there", "platform_out_error", "platform_out_p10",
         "platform_out_p90", "target", "fails"]  # fmt: skip
+CLASS_WORDS = {"dense": "dense", "moe": "mixture of experts"}
+CLASSES = ["set", "label", "class", "class_label", "models", "n_total", "n_predicted", "median_abs_error",
+           "bias", "p10", "p90", "inside", "judged", "coverage", "coverage_low", "coverage_high",
+           "platform_out_error", "platform_out_p10", "platform_out_p90"]  # fmt: skip
 TEXTS = {"set", "label", "part_of", "best_rule", "fails"}
 PREDICTIONS = [
     "set",
@@ -102,8 +106,8 @@ def _shipped(key: CatalogueKey) -> tuple[Pairs, list[SetReport]]:
 
 
 def compute(view: View, params: BacktestParams) -> Result:
-    """Tables: `sets` (errors, coverage, verdict), `rules` (naive rules), `pairs` (by platforms and model),
-    `predictions` (every pair with its band), `skipped`.
+    """Tables: `sets` (errors, coverage, verdict), `classes` (dense, mixtures of experts), `rules` (naive
+    rules), `pairs` (by platforms and model), `predictions` (every pair with its band), `skipped`.
     """
     pairs, reports = reports_of(view.catalogue)
     return result(
@@ -140,10 +144,41 @@ def tables_of(pairs: Pairs, reports: Sequence[SetReport]) -> dict[str, pd.DataFr
     ]
     return {
         "sets": sets.astype({c: "float64" for c in SETS if c not in TEXTS}),
+        "classes": pd.DataFrame([row for r in reports for row in class_rows(r)], columns=CLASSES),
         "rules": pd.DataFrame(rules),
         "pairs": pd.DataFrame(by_pair),
         "predictions": _predictions(pairs),
         "skipped": pd.DataFrame(skipped, columns=["set", "reason", "n"]),
+    }
+
+
+def class_rows(found: SetReport) -> list[dict[str, Any]]:
+    """One report as flat rows, one a class of models."""
+    label = LABELS.get(found.wanted.name, found.wanted.name)
+    return [{"set": found.wanted.name, "label": label, **class_row(one)} for one in found.by_class]
+
+
+def class_row(found: ClassReport) -> dict[str, Any]:
+    """One class of a set as a flat row; ratios and shares are 0..1."""
+    share = found.coverage
+    return {
+        "class": found.name,
+        "class_label": CLASS_WORDS[found.name],
+        "models": found.models,
+        "n_total": found.n_total,
+        "n_predicted": found.error.n,
+        "median_abs_error": found.error.median_abs_error,
+        "bias": found.error.bias,
+        "p10": found.p10,
+        "p90": found.p90,
+        "inside": share.hits,
+        "judged": share.n,
+        "coverage": share.share,
+        "coverage_low": share.low,
+        "coverage_high": share.high,
+        "platform_out_error": found.platform_out.median_abs_error,
+        "platform_out_p10": found.platform_out_ends[0],
+        "platform_out_p90": found.platform_out_ends[1],
     }
 
 
@@ -191,14 +226,39 @@ def _predictions(pairs: Pairs) -> pd.DataFrame:
 
 
 def answer(reports: Sequence[SetReport]) -> str:
-    """The sentence a person could paste: median errors of the main sets."""
+    """What a person could paste: median errors of the main sets, and where a simple rule was closer."""
     told = [
-        f"{percent(r.error.median_abs_error)} for {IN_SENTENCE[r.wanted.name]} "
+        f"{_tenths(r.error.median_abs_error)} for {IN_SENTENCE[r.wanted.name]} "
         f"({r.error.n} {plural('pair', r.error.n)} of {r.models} {plural('model', r.models)})"
         for r in reports
         if r.wanted.name in MAIN and r.error.median_abs_error is not None
     ]
-    return f"On models it had never seen, the projection's median error was {listing(told)}."
+    first = f"On models it had never seen, the projection's median error was {listing(told)}."
+    return " ".join([first, *closer_words(reports)])
+
+
+def closer_words(reports: Sequence[SetReport]) -> list[str]:
+    """A sentence a main set on which a simple rule that learned from other models beat the projection."""
+    out = []
+    for r in reports:
+        best = best_rule(r)
+        if r.wanted.name not in MAIN or best is None:
+            continue
+        rule, own = best[1].median_abs_error, best[2].median_abs_error
+        if rule is None or own is None or rule >= own:
+            continue
+        moves = sorted({row["platforms"] for row in r.by_pair if row["n_predicted"]})
+        why = f", all of them {moves[0]}, which flatters a constant" if len(moves) == 1 else ""
+        out.append(
+            f"For {IN_SENTENCE[r.wanted.name]} {RULE_WORDS[best[0]]} was closer, {_tenths(rule)} against "
+            f"{_tenths(own)} on the same {best[1].n} pairs{why}."
+        )
+    return out
+
+
+def _tenths(share: float) -> str:
+    """0.0765 as `7.6 %`: the figures of two rules are held against each other."""
+    return f"{100 * share:.1f} %"
 
 
 def _figures(found: SetReport) -> list[Figure]:

@@ -2,35 +2,18 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from analysis.backtest_bands import Teachers, ends_of
 from analysis.backtest_cases import Case
+from analysis.backtest_rules import FAMILIES, Floats, Mask, family_of, predictor, without_platform
 from models import backtest as score
-from models.transfer import (
-    PRIOR_SHARES,
-    DecodeCase,
-    StepCase,
-    TrainingCase,
-    decode_log_ratios,
-    fixed_share,
-    shared_gap,
-    step_ratio,
-    training_rule,
-)
 
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
-Predict = Callable[[Mask, Mask], Floats]
 ENOUGH = 0.9
 """Share of the pairs that must be predicted; a set below has failed."""
-ENOUGH_ALIKE = 5
-DRIFT = 0.05
-"""Log scale of what software alone moves; added to the spread of the decode grid."""
-FAMILIES = ("decode", "training", "rl_step")
 CONSTANT_ON = {"decode": "bandwidth", "training": "peak_flops"}
 
 
@@ -109,6 +92,21 @@ class Pairs:
 
 
 @dataclass(frozen=True)
+class ClassReport:
+    """How wrong the pairs of one class of models (dense or moe) of a set were; as in `SetReport`."""
+
+    name: str
+    models: int
+    n_total: int
+    error: score.Error
+    p10: float | None
+    p90: float | None
+    coverage: score.Coverage
+    platform_out: score.Error
+    platform_out_ends: tuple[float | None, float | None]
+
+
+@dataclass(frozen=True)
 class SetReport:
     """How wrong one set was; ratios and shares are 0..1, `why` says what a set fails."""
 
@@ -126,6 +124,7 @@ class SetReport:
     platform_out_ends: tuple[float | None, float | None]
     why: tuple[str, ...] = ()
     by_pair: tuple[dict[str, Any], ...] = field(default=())
+    by_class: tuple[ClassReport, ...] = field(default=())
 
 
 def predict_pairs(test: Sequence[Case], train: Sequence[Case]) -> Pairs:
@@ -133,122 +132,17 @@ def predict_pairs(test: Sequence[Case], train: Sequence[Case]) -> Pairs:
     cases = (*test, *train)
     is_test = np.arange(len(cases)) < len(test)
     predicted, out = np.full(len(cases), np.nan), np.full(len(cases), np.nan)
-    ends = np.full((len(cases), 2), np.nan)
+    asked_any = np.zeros(len(cases), dtype=bool)
     for family in FAMILIES:
-        usable = np.array([c.body is not None and _family(c) == family for c in cases])
-        if not (usable & is_test).any():
-            continue
-        rule = _predictor(cases, family)
-        groups = [c.group for c in cases]
+        usable = np.array([c.body is not None and family_of(c) == family for c in cases])
         asked, seen = usable & is_test, usable & ~is_test
-        found = score.left_out(groups, asked, seen, rule)
-        predicted[asked] = found[asked]
-        out[asked] = _without_platform(cases, asked, seen, rule)[asked]
-        ends[asked] = _bands(cases, asked, seen, rule, _scales(cases, family))[asked]
+        if asked.any():
+            rule = predictor(cases, family)
+            predicted[asked] = score.left_out([c.group for c in cases], asked, seen, rule)[asked]
+            out[asked] = without_platform(cases, asked, seen, rule)[asked]
+        asked_any |= asked
+    ends = ends_of(Teachers(cases, ~is_test), asked_any)
     return Pairs(cases, is_test, ~is_test, predicted, out, ends)
-
-
-def _family(case: Case) -> str:
-    return "training" if case.pair.set.startswith("training") else case.pair.set
-
-
-def _predictor(cases: Sequence[Case], family: str) -> Predict:
-    return {"decode": _decode, "training": _training, "rl_step": _step}[family](cases)
-
-
-def _decode(cases: Sequence[Case]) -> Predict:
-    """Three terms, and what other models of the class lost between the same generations (or vendors)."""
-    base = np.array([x.mean() if x.size else np.nan for x in _grids(cases)])
-    gaps = np.array([c.measured for c in cases]) - base
-    groups, kin = (np.array([getattr(c, name) for c in cases]) for name in ("group", "kin"))
-
-    def predict(train: Mask, test: Mask) -> Floats:
-        lost = {}
-        for name in set(kin[test]):
-            seen = train & (kin == name)
-            lost[name] = shared_gap(gaps[seen], groups[seen].tolist())
-        result: Floats = base[test] + np.array([lost[name] for name in kin[test]])
-        return result
-
-    return predict
-
-
-def _grids(cases: Sequence[Case]) -> list[Floats]:
-    bodies = [c.body for c in cases]
-    return [decode_log_ratios(b) if isinstance(b, DecodeCase) else np.array([]) for b in bodies]
-
-
-def _scales(cases: Sequence[Case], family: str) -> Floats:
-    """What residuals are measured in: decode in the spread over its grid and the drift of software."""
-    if family != "decode":
-        return np.ones(len(cases))
-    return np.array([np.hypot(x.std(), DRIFT) if x.size else np.nan for x in _grids(cases)])
-
-
-def _training(cases: Sequence[Case]) -> Predict:
-    """Ridge over the training pairs of both sets, in throughput; minutes change the sign at both ends."""
-    where = np.flatnonzero([isinstance(c.body, TrainingCase) for c in cases])
-    bodies = [c.body for c in cases if isinstance(c.body, TrainingCase)]
-    sign = np.array([float(c.sign) for c in cases])
-    rule = training_rule(bodies, (np.array([c.measured for c in cases]) * sign)[where])
-
-    def predict(train: Mask, test: Mask) -> Floats:
-        found: Floats = rule(train[where], test[where]) * sign[test]
-        return found
-
-    return predict
-
-
-def _step(cases: Sequence[Case]) -> Predict:
-    """Phases scaled by their own peaks, and the share of a step that did not scale in other models' pairs."""
-    sign = np.array([-float(c.sign) for c in cases])
-    times = np.exp(np.array([c.measured for c in cases]) * sign)
-    bodies = [c.body if isinstance(c.body, StepCase) else None for c in cases]
-    scaled = np.array([np.nan if b is None else step_ratio(b, PRIOR_SHARES) for b in bodies])
-    groups = np.array([c.group for c in cases])
-
-    def predict(train: Mask, test: Mask) -> Floats:
-        fixed = fixed_share(times[train], scaled[train], groups[train].tolist())
-        result: Floats = np.log(fixed + (1 - fixed) * scaled[test]) * sign[test]
-        return result
-
-    return predict
-
-
-def _touches(case: Case, platform: str) -> bool:
-    return platform in (case.pair.platform_a, case.pair.platform_b)
-
-
-def _without_platform(cases: Sequence[Case], test: Mask, train: Mask, rule: Predict) -> Floats:
-    """As `left_out`, with every pair of the target platform left out as well."""
-    out = np.full(len(cases), np.nan)
-    for platform in sorted({c.pair.platform_b for c, asked in zip(cases, test, strict=True) if asked}):
-        here = test & np.array([c.pair.platform_b == platform for c in cases])
-        away = train & ~np.array([_touches(c, platform) for c in cases])
-        found = score.left_out([c.group for c in cases], here, away, rule)
-        out[here] = found[here]
-    return out
-
-
-def _bands(cases: Sequence[Case], test: Mask, train: Mask, rule: Predict, scales: Floats) -> Floats:
-    """Log p10 and p90 around predictions: residuals of other models, each predicted without its own model.
-
-    Taken from pairs of the same set and of equally known layout, from the whole family below five of them.
-    """
-    groups = np.array([c.group for c in cases])
-    measured, sign = (np.array([float(getattr(c, n)) for c in cases]) for n in ("measured", "sign"))
-    strata = np.array([f"{c.pair.set} {c.layout_known}" for c in cases])
-    ends = np.full((len(cases), 2), np.nan)
-    for name in sorted(set(groups[test])):
-        others = train & (groups != name)
-        slower = score.left_out(groups.tolist(), others, others, rule) - measured
-        residuals = -slower * sign / scales
-        for stratum in sorted(set(strata[test & (groups == name)])):
-            alike = others & (strata == stratum)
-            low, high = score.band(residuals[alike if alike.sum() >= ENOUGH_ALIKE else others])
-            here = test & (groups == name) & (strata == stratum)
-            ends[here] = np.sort(scales[here, None] * sign[here, None] * np.array([[low, high]]), axis=1)
-    return ends
 
 
 def report(pairs: Pairs) -> list[SetReport]:
@@ -264,26 +158,54 @@ def report(pairs: Pairs) -> list[SetReport]:
 def _report(pairs: Pairs, wanted: Wanted, test: Mask, train: Mask) -> SetReport:
     cases = [c for c, here in zip(pairs.cases, test, strict=True) if here]
     wrong = (pairs.predicted - pairs.measured)[test]
-    inside = (pairs.ends[test, 0] <= -wrong) & (-wrong <= pairs.ends[test, 1])
-    judged = np.isfinite(wrong) & np.isfinite(pairs.ends[test]).all(axis=1)
-    away = (pairs.platform_out - pairs.measured)[test]
-    low, high = score.quantiles(wrong)
+    whole = _class(pairs, test, "")
     found = SetReport(
         wanted=wanted,
-        models=len({c.group for c in cases}),
-        n_total=len(cases),
-        error=score.error(wrong),
-        p10=low,
-        p90=high,
-        coverage=score.coverage(int(inside[judged].sum()), int(judged.sum())),
+        models=whole.models,
+        n_total=whole.n_total,
+        error=whole.error,
+        p10=whole.p10,
+        p90=whole.p90,
+        coverage=whole.coverage,
         bootstrap=score.bootstrap_median(wrong, [c.group for c in cases]),
         skipped=Counter(c.why for c in cases if c.why),
         rules=_naive(pairs, wanted, test, train, wrong),
+        platform_out=whole.platform_out,
+        platform_out_ends=whole.platform_out_ends,
+        by_pair=_by_pair(pairs, test),
+        by_class=_by_class(pairs, test),
+    )
+    return replace(found, why=failures(found))
+
+
+def _by_class(pairs: Pairs, test: Mask) -> tuple[ClassReport, ...]:
+    moe = np.array([c.pair.moe for c in pairs.cases])
+    parts = {"dense": test & ~moe, "moe": test & moe}
+    return tuple(_class(pairs, here, name) for name, here in parts.items() if here.any())
+
+
+def _class(pairs: Pairs, here: Mask, name: str) -> ClassReport:
+    wrong, away = ((one - pairs.measured)[here] for one in (pairs.predicted, pairs.platform_out))
+    inside, judged = _inside(pairs)
+    low, high = score.quantiles(wrong)
+    return ClassReport(
+        name=name,
+        models=len({c.group for c, in_it in zip(pairs.cases, here, strict=True) if in_it}),
+        n_total=int(here.sum()),
+        error=score.error(wrong),
+        p10=low,
+        p90=high,
+        coverage=score.coverage(int((inside & here).sum()), int((judged & here).sum())),
         platform_out=score.error(away),
         platform_out_ends=score.quantiles(-away),
-        by_pair=_by_pair(cases, wrong, inside & judged),
     )
-    return SetReport(**{**vars(found), "why": failures(found)})
+
+
+def _inside(pairs: Pairs) -> tuple[Mask, Mask]:
+    """Pairs inside their band, and those that have one with a prediction."""
+    off = pairs.measured - pairs.predicted
+    judged = np.isfinite(off) & np.isfinite(pairs.ends).all(axis=1)
+    return judged & (pairs.ends[:, 0] <= off) & (off <= pairs.ends[:, 1]), judged
 
 
 def _naive(
@@ -309,20 +231,26 @@ def _naive(
     return out
 
 
-def _by_pair(cases: Sequence[Case], wrong: Floats, inside: Mask) -> tuple[dict[str, Any], ...]:
-    keys = [(c.pair_name, c.group) for c in cases]
+def _by_pair(pairs: Pairs, test: Mask) -> tuple[dict[str, Any], ...]:
+    keys = [(c.pair_name, c.group) for c in pairs.cases]
     rows = []
-    for pair_name, group in dict.fromkeys(keys):
-        here = np.array([key == (pair_name, group) for key in keys])
-        found = score.error(wrong[here])
-        row = {
-            "platforms": pair_name,
-            "model": group,
-            "n": int(here.sum()),
-            "n_predicted": found.n,
-            "inside": int(inside[here].sum()),
-        }
-        rows.append({**row, "median_abs_error": found.median_abs_error, "bias": found.bias})
+    for pair_name, group in dict.fromkeys(key for key, here in zip(keys, test, strict=True) if here):
+        here = test & np.array([key == (pair_name, group) for key in keys])
+        found = _class(pairs, here, "")
+        rows.append(
+            {
+                "platforms": pair_name,
+                "model": group,
+                "n": found.n_total,
+                "n_predicted": found.error.n,
+                "inside": found.coverage.hits,
+                "coverage_low": found.coverage.low,
+                "coverage_high": found.coverage.high,
+                "median_abs_error": found.error.median_abs_error,
+                "bias": found.error.bias,
+                "platform_out_error": found.platform_out.median_abs_error,
+            }
+        )
     return tuple(rows)
 
 

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.backtest import CatalogueKey, reports_of
+from analysis.backtest_bands import Teachers, stratum_of
 from analysis.backtest_cases import BETWEEN, Case, group_of, kin_of
-from analysis.backtest_run import Pairs
+from analysis.backtest_run import CROSS, WITHIN
 from data.catalogue import Catalogue
 from data.shapes import machine_of
-from models.backtest import BAND
 from models.transfer import (
     PRIOR_SHARES,
     DecodeCase,
@@ -28,10 +28,8 @@ from models.transfer import (
     training_log_ratio,
 )
 
-Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Phase = Literal["decode", "training", "rl_step"]
-FEWEST = 5
 SEEN, UNSEEN = "published pairs", "left-out platforms"
 
 
@@ -61,7 +59,7 @@ class _Asked:
     platform_a: str
     platform_b: str
     precision: str
-    moe: bool
+    moe: bool | None
     model_parallel: float | None
     leave_out: str
 
@@ -73,7 +71,7 @@ def pair_factor(
     platform_b: str,
     *,
     precision: str = "bf16",
-    moe: bool = False,
+    moe: bool | None = False,
     model_parallel: float | None = None,
     leave_out: str = "",
 ) -> PairFactor:
@@ -81,8 +79,9 @@ def pair_factor(
 
     training: on the ratio of dense peaks at `precision` (bf16, fp8, fp4); the achieved share of the peak on b
     is that on a times the factor. `model_parallel` is TP x PP on a. decode: on the speed of the three-term
-    model; its band is no tighter than that of its class, because mixtures of experts were predicted worse.
-    rl_step: on the speed of phases scaled by their peaks at equal GPUs. A reverse move is the inverse.
+    model. rl_step: on the speed of phases scaled by their peaks at equal GPUs. The band is the one by which
+    the back-test judges a model of that class (`moe`; None: nobody knows, the wider of both). A reverse move
+    is the inverse.
     """
     if platform_a == platform_b:
         return PairFactor(phase, platform_a, platform_b, 1.0, 1.0, 1.0, 0, 0, SEEN)
@@ -135,11 +134,7 @@ def _factor(key: CatalogueKey, asked: _Asked) -> PairFactor:
     same = usable & np.array([{c.pair.platform_a, c.pair.platform_b} == ends for c in cases])
     seen = {c.group for c, here in zip(cases, same, strict=True) if here}
     center = _center(key.catalogue, cases, usable, asked)
-    low, high = _band(pairs, usable, known=bool(seen))
-    klass = usable & np.array([c.pair.moe == asked.moe for c in cases])
-    if asked.phase == "decode" and klass.sum() >= FEWEST:
-        own = _band(pairs, klass, known=bool(seen))
-        low, high = float(np.minimum(low, own[0])), float(np.maximum(high, own[1]))
+    low, high = _band(key, asked, known=bool(seen))
     return PairFactor(
         asked.phase,
         asked.platform_a,
@@ -173,7 +168,7 @@ def _training(catalogue: Catalogue, cases: tuple[Case, ...], usable: Mask, asked
         platform_a=asked.platform_a,
         platform_b=asked.platform_b,
         precision=asked.precision,
-        moe=asked.moe,
+        moe=bool(asked.moe),
         base=base,
         format_gain=peaks - base if math.isfinite(peaks) else 0.0,
         cross=kin_of(catalogue, asked.platform_a, asked.platform_b) == "hopper -> blackwell",
@@ -237,24 +232,38 @@ def _fixed_share(cases: tuple[Case, ...], usable: Mask) -> float:
     return fixed_share(times, scaled, [c.group for c in known])
 
 
-def _band(pairs: Pairs, usable: Mask, *, known: bool) -> tuple[float, float]:
-    """p10 and p90 of log(measured / predicted speed): pairs of these platforms, else left-out platforms.
+def _band(key: CatalogueKey, asked: _Asked, *, known: bool) -> tuple[float, float]:
+    """Logs of p10 and p90 over a predicted speed: pairs of these platforms, else left-out platforms.
 
     No side of an unseen pair is surer than that of a seen one: platforms left out so far were faster than
     predicted, which is no promise that the next one will be.
     """
-    seen = _ends(pairs, usable, pairs.predicted)
-    if known:
-        return seen
-    out = _ends(pairs, usable, pairs.platform_out)
-    return float(np.minimum(seen[0], out[0])), float(np.maximum(seen[1], out[1]))
+    teachers, names = _teachers(key), _strata(key.catalogue, asked)
+    seen = teachers.lessons(asked.phase, asked.leave_out)
+    found = [seen.ends(name, asked.moe) for name in names]
+    if not known:
+        out = teachers.lessons(asked.phase, asked.leave_out, platform_out=True)
+        found += [out.ends(name, asked.moe) for name in names]
+    lows, highs = zip(*found, strict=True)
+    return float(np.min(lows)), float(np.max(highs))
 
 
-def _ends(pairs: Pairs, usable: Mask, predicted: Floats) -> tuple[float, float]:
-    signs = np.array([float(c.sign) for c in pairs.cases])
-    residuals = ((pairs.measured - predicted) * signs)[usable]
-    residuals = residuals[np.isfinite(residuals)]
-    if len(residuals) < FEWEST:
-        return math.nan, math.nan
-    low, high = np.quantile(residuals, [(1 - BAND) / 2, (1 + BAND) / 2])
-    return min(float(low), 0.0), max(float(high), 0.0)
+@functools.lru_cache(maxsize=2)
+def _teachers(key: CatalogueKey) -> Teachers:
+    pairs, _ = reports_of(key.catalogue)
+    return Teachers(pairs.cases, pairs.train)
+
+
+def _strata(catalogue: Catalogue, asked: _Asked) -> tuple[str, ...]:
+    """Published pairs that the move is like; where none are, all that it could be like.
+
+    decode: the layout of a run's own engines is known or found; between two vendors no pair has one.
+    training: Hopper to Blackwell, among Blackwells, or either.
+    """
+    kin = kin_of(catalogue, asked.platform_a, asked.platform_b)
+    if asked.phase == "decode":
+        return (stratum_of("decode", kin != BETWEEN),)
+    if asked.phase == "training":
+        sets = {"hopper -> blackwell": (CROSS,), "blackwell -> blackwell": (WITHIN,)}
+        return tuple(stratum_of(name, True) for name in sets.get(kin, (CROSS, WITHIN)))
+    return (stratum_of(asked.phase, True),)

@@ -178,7 +178,7 @@ class Factors:
 
 
 def factors_of(
-    book: Catalogue, source: SourceRun, aim: Aim, precisions: tuple[str, str], moe: bool
+    book: Catalogue, source: SourceRun, aim: Aim, precisions: tuple[str, str], moe: bool | None
 ) -> Factors:
     """Factors from the run's platforms to those of `aim`, at the run's `precisions` (engines, trainer)."""
     pools = source.pools
@@ -189,7 +189,7 @@ def factors_of(
         decode=pair_factor(book, "decode", a, aim.engines, precision=precisions[0], moe=moe),
         training=pair_factor(book, "training", b, aim.trainer, precision=precisions[1], moe=moe),
         prefill=pair_factor(book, "training", a, aim.engines, precision=precisions[0], moe=moe),
-        step=pair_factor(book, "rl_step", a, aim.engines, precision=precisions[1]),
+        step=pair_factor(book, "rl_step", a, aim.engines, precision=precisions[1], moe=moe),
     )
 
 

@@ -1,5 +1,6 @@
 """How wrong a prediction was: errors, bias, bands, coverage, and what simple rules would have said."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -71,20 +72,56 @@ def coverage(hits: int, n: int) -> Coverage:
     return Coverage(hits, n, hits / n, low, high)
 
 
-def band(residuals: Floats) -> tuple[float, float]:
+def band(residuals: Floats, weights: Floats | None = None) -> tuple[float, float]:
     """p10 and p90 of log(measured / predicted) among left-out residuals; NaN below three.
 
-    Order statistics with the (n + 1) correction of split conformal prediction (Lei et al. 2018); the band
-    always contains the prediction.
+    Order statistics with the (n + 1) correction of split conformal prediction (Lei et al. 2018), by the
+    share of the `weights` (None: equal; Tibshirani et al. 2019); the band always contains the prediction.
     """
-    known = np.sort(residuals[np.isfinite(residuals)])
-    n = len(known)
+    known = np.isfinite(residuals)
+    n = int(known.sum())
     if n < FEW:
         return float("nan"), float("nan")
-    rank = round((1 - BAND) / 2 * (n + 1), 6)
-    low = known[max(int(np.floor(rank)) - 1, 0)]
-    high = known[min(int(np.ceil(n + 1 - rank)) - 1, n - 1)]
+    order = np.argsort(residuals[known], kind="stable")
+    ordered = residuals[known][order]
+    own = np.ones(n) if weights is None else weights[known][order]
+    own = own * n / own.sum()
+    rank = (1 - BAND) / 2 * (n + 1) + 1e-9
+    low, high = (
+        side[max(int(np.searchsorted(np.cumsum(mass), rank, side="right")) - 1, 0)]
+        for side, mass in ((ordered, own), (ordered[::-1], own[::-1]))
+    )
     return min(float(low), 0.0), max(float(high), 0.0)
+
+
+def class_weights(groups: Sequence[str], own: Mask) -> Floats:
+    """Weights of residuals: every model counts once, n models of the class asked for (`own`) n / (n + 1).
+
+    The other class holds the rest, and everything where the class has no model.
+    """
+    _, model, times = np.unique(np.array(groups), return_inverse=True, return_counts=True)
+    weights: Floats = 1 / times[model]
+    n = len(set(model[own].tolist()))
+    if n > 0 and not own.all():
+        weights[own] *= n / (n + 1) / weights[own].sum()
+        weights[~own] *= 1 / (n + 1) / weights[~own].sum()
+    return weights
+
+
+def spread_ratio(residuals: Floats, groups: Sequence[str], first: Mask) -> float:
+    """Spread of the models of one class over that of the others; 1 where a class has no model.
+
+    A model's spread: the 80 % quantile of |log(measured / predicted)|; a class's: its models' geometric mean.
+    """
+    names, known = np.array(groups), np.isfinite(residuals)
+    found: list[float] = []
+    for side in (known & first, known & ~first):
+        wide = [np.quantile(np.abs(residuals[side & (names == g)]), BAND) for g in sorted(set(names[side]))]
+        logs = [math.log(value) for value in wide if value > 0]
+        if not logs:
+            return 1.0
+        found.append(math.fsum(logs) / len(logs))
+    return math.exp(found[0] - found[1])
 
 
 def bootstrap_median(log_errors: Floats, groups: Sequence[str]) -> tuple[float, float] | None:

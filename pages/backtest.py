@@ -30,8 +30,22 @@ SETS = [
     "platform_out_error",
     "fails",
 ]
+CLASSES = [
+    "label",
+    "class_label",
+    "n_predicted",
+    "models",
+    "median_abs_error",
+    "bias",
+    "inside",
+    "judged",
+    "coverage_low",
+    "coverage_high",
+    "platform_out_error",
+]
 LABELS = {
     "label": "Pairs",
+    "class_label": "Models are",
     "n_predicted": "Predicted",
     "n_total": "Published",
     "models": "Models",
@@ -74,6 +88,14 @@ show_answer(result)
 show_chart(charts.errors(result, state.theme), key="backtest_errors")
 show_warnings(result)
 show_table(result, "sets", title="Sets of published pairs", columns=SETS, labels=LABELS, percent=PERCENT)
+show_table(
+    result,
+    "classes",
+    title="Dense models and mixtures of experts apart",
+    columns=CLASSES,
+    labels=LABELS,
+    percent=PERCENT,
+)
 with st.expander("Rules, parts and pairs", icon=":material/table_rows:", key="backtest_parts"):
     for name, title in PARTS.items():
         show_table(result, name, title=title, labels=LABELS, percent=PERCENT)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from analysis.backtest_run import SetReport
+    from analysis.backtest_run import ClassReport, SetReport
     from models.backtest import Error
 
 FAILED = 1
@@ -56,7 +56,6 @@ def _set(found: "SetReport") -> dict[str, Any]:
 
     row = set_row(found)
     same = ("set", "part_of", "n_total", "n_predicted", "models", "median_abs_error", "bias", "p10", "p90")
-    away = found.platform_out
     return {
         **{name: row[name] for name in same},
         "n": found.error.n,
@@ -72,14 +71,36 @@ def _set(found: "SetReport") -> dict[str, Any]:
             for name, (rule, own) in found.rules.items()
         },
         "best_baseline": row["best_rule"] or None,
-        "platform_out": {
-            **_error(away),
-            "p10": found.platform_out_ends[0],
-            "p90": found.platform_out_ends[1],
-        },
+        "platform_out": _away(found),
         "target": found.wanted.most,
         "failed": list(found.why),
         "by_pair": list(found.by_pair),
+        "by_class": [_class(one) for one in found.by_class],
+    }
+
+
+def _class(found: "ClassReport") -> dict[str, Any]:
+    from analysis.backtest import class_row
+
+    row = class_row(found)
+    names = ("class", "models", "n_total", "n_predicted", "median_abs_error", "bias", "p10", "p90")
+    return {
+        **{name: row[name] for name in names},
+        "n": found.error.n,
+        "coverage": found.coverage.share,
+        "coverage_k": found.coverage.hits,
+        "coverage_n": found.coverage.n,
+        "coverage_low": found.coverage.low,
+        "coverage_high": found.coverage.high,
+        "platform_out": _away(found),
+    }
+
+
+def _away(found: "SetReport | ClassReport") -> dict[str, Any]:
+    return {
+        **_error(found.platform_out),
+        "p10": found.platform_out_ends[0],
+        "p90": found.platform_out_ends[1],
     }
 
 
@@ -101,12 +122,14 @@ def _span(found: "SetReport") -> str:
     return "–" if found.bootstrap is None else " .. ".join(percent(end) for end in found.bootstrap)
 
 
-def _covered(found: "SetReport") -> str:
+def _covered(found: "SetReport | ClassReport") -> str:
     share = found.coverage
     return f"{share.hits} of {share.n} ({share.low:.0%} .. {share.high:.0%})" if share.n else "–"
 
 
 def _lines(found: "Sequence[SetReport]") -> list[str]:
+    from analysis.backtest import CLASS_WORDS
+
     out = []
     for r in found:
         best = _best(r)
@@ -118,6 +141,12 @@ def _lines(found: "Sequence[SetReport]") -> list[str]:
         )
         out.append(f"  inside the band {_covered(r)}; best simple rule {best}")
         out.append(f"  without the target platform as well {percent(r.platform_out.median_abs_error)}")
+        out += [
+            f"  {CLASS_WORDS[c.name]}: {c.error.n} of {c.n_total} pairs, {c.models} models; median error "
+            f"{percent(c.error.median_abs_error)}, inside the band {_covered(c)}, without the target "
+            f"platform as well {percent(c.platform_out.median_abs_error)}"
+            for c in r.by_class
+        ]
         out += [f"  {n} not predicted: {reason}" for reason, n in r.skipped.items()]
         out += [f"  ! {why}" for why in r.why]
     return out
@@ -145,20 +174,45 @@ _COLUMNS: "dict[str, Callable[[SetReport], str]]" = {
 }
 
 
+_CLASS_COLUMNS: "dict[str, Callable[[ClassReport], str]]" = {
+    "class": lambda c: c.name,
+    "predicted": lambda c: f"{c.error.n} of {c.n_total}",
+    "models": lambda c: str(c.models),
+    "median error": lambda c: percent(c.error.median_abs_error),
+    "bias": lambda c: ratio(c.error.bias),
+    "p10 .. p90": lambda c: f"{ratio(c.p10)} .. {ratio(c.p90)}",
+    "inside the band": _covered,
+    "platform left out too": lambda c: percent(c.platform_out.median_abs_error),
+}
+
+
 def markdown(found: "Sequence[SetReport]") -> str:
-    """Three tables: errors by set, naive rules by set, and the parts of the main sets."""
+    """Four tables: errors by set, by class, naive rules by set, and the parts of the main sets."""
     from analysis.backtest import MAIN, RULE_WORDS
 
     errors = _table(list(_COLUMNS), ([cell(r) for cell in _COLUMNS.values()] for r in found))
+    classes = _table(["set", *_CLASS_COLUMNS], (row for r in found for row in _classes(r)))
     head = ["set", "model", *RULE_WORDS.values()]
     rules = _table(head, ([r.wanted.name, percent(r.error.median_abs_error), *_rules(r)] for r in found))
     where = _table(
         ["set", "platforms", "inside", "model: median error (bias, pairs)"],
         (row for r in found if r.wanted.name in MAIN for row in _parts(r)),
     )
-    return (
-        f"{errors}\n\n### Simple rules on the same pairs\n\n{rules}\n\n### By platforms and model\n\n{where}"
-    )
+    titled = {
+        "Dense models and mixtures of experts": classes,
+        "Simple rules on the same pairs": rules,
+        "By platforms and model": where,
+    }
+    return "\n\n".join([errors, *(f"### {title}\n\n{body}" for title, body in titled.items())])
+
+
+def _classes(found: "SetReport") -> list[list[str]]:
+    from analysis.backtest import CLASS_WORDS
+
+    return [
+        [found.wanted.name, CLASS_WORDS[c.name], *(cell(c) for cell in list(_CLASS_COLUMNS.values())[1:])]
+        for c in found.by_class
+    ]
 
 
 def _parts(found: "SetReport") -> list[list[str]]:

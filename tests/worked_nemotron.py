@@ -201,7 +201,7 @@ def draws_of(stage: Recipe, drafting: float = DRAFTING) -> dict[str, Floats]:
 
 def factor(phase: str, platform: str) -> PairFactor:
     """Factor of published pairs from GB200, at BF16 for a mixture of experts."""
-    return pair_factor(BOOK, phase, BLACKWELL, platform, precision="bf16", moe=phase != "rl_step")  # type: ignore[arg-type]
+    return pair_factor(BOOK, phase, BLACKWELL, platform, precision="bf16", moe=True)  # type: ignore[arg-type]
 
 
 def band(phase: str, platform: str) -> Band:

@@ -26,7 +26,9 @@ METRICS = (
         "backtest_coverage",
         "Inside p10..p90",
         "pairs whose published ratio lies between p10 and p90 / pairs with a band; the band holds the "
-        "10 % and 90 % quantiles of residuals of other models, each predicted without its own model",
+        "10 % and 90 % quantiles of residuals of other models, each predicted without its own model: every "
+        "model counts once, n models of the class (dense, moe) hold n / (n + 1), residuals of the other "
+        "class are scaled by the ratio of the spreads of the classes in training",
         "frac",
         _BOUNDARY,
         "ci95: exact binomial",
