@@ -12,9 +12,11 @@ from typing import NamedTuple
 
 from data.errors import UnreadableFileError
 from data.parse import last_line
+from data.parse.csvcells import best_delimiter as best_delimiter
+from data.parse.csvcells import header_cells, skip_spaces
+from data.parse.csvcells import split_line as split_line
 from data.readers.base import Progress, SetAside, Source, no_progress
 
-DELIMITERS = (",", ";", "\t", "|")
 MAX_RECORD_LINES = 200
 HEADER_WITHIN_RECORDS = 200
 TEXT_LIMIT = 500
@@ -75,54 +77,12 @@ class CsvCounts:
         return [self.last_line] if self.last_line else []
 
 
-def split_line(text: str, delimiter: str) -> list[str]:
-    """Cells of one record, unquoted; an unclosed quote runs to the end."""
-    if '"' not in text:
-        return text.split(delimiter)
-    cells: list[str] = []
-    at, end = 0, len(text)
-    while True:
-        start = _skip_spaces(text, at)
-        if text.startswith('"', start):
-            cell, at = _quoted(text, start + 1, delimiter)
-        else:
-            stop = text.find(delimiter, at)
-            stop = stop if stop >= 0 else end
-            cell, at = text[at:stop], stop
-        cells.append(cell)
-        if at >= end:
-            return cells
-        at += 1
-
-
-def _skip_spaces(text: str, at: int) -> int:
-    while text.startswith(" ", at):
-        at += 1
-    return at
-
-
-def _quoted(text: str, at: int, delimiter: str) -> tuple[str, int]:
-    pieces: list[str] = []
-    while (stop := text.find('"', at)) >= 0:
-        pieces.append(text[at:stop])
-        if text.startswith('"', stop + 1):
-            pieces.append('"')
-            at = stop + 2
-            continue
-        after = text.find(delimiter, stop + 1)
-        after = after if after >= 0 else len(text)
-        pieces.append(text[stop + 1 : after].rstrip())
-        return "".join(pieces), after
-    pieces.append(text[at:])
-    return "".join(pieces), len(text)
-
-
 def _open_after(text: str, delimiter: str, is_open: bool) -> bool:
     """Whether a quoted cell is still open at the end of `text`, given its state at the start."""
     at, end = 0, len(text)
     while True:
         if not is_open:
-            start = _skip_spaces(text, at)
+            start = skip_spaces(text, at)
             is_open = text.startswith('"', start)
             at = start + 1 if is_open else at
         if is_open:
@@ -188,31 +148,6 @@ def _held_open(
     return held, is_open, at_end
 
 
-def best_delimiter(line: str) -> str:
-    """The delimiter that cuts a header line into most cells, but no quoted cell in two; else the comma.
-
-    A legend of Prometheus holds commas: `Time;"up{job=""a"",gpu=""0""}"` has two cells.
-    """
-    return max(DELIMITERS, key=lambda d: (_cuts_no_quote(line, d), len(split_line(line, d)), d == ","))
-
-
-def _cuts_no_quote(line: str, delimiter: str) -> bool:
-    """Whether the line has more than one cell and all quotes open and close at the ends of cells."""
-    if '"' not in line:
-        return True
-    at, cells = 0, 0
-    while at <= len(line):
-        start = _skip_spaces(line, at)
-        stop = line.find(delimiter, at)
-        stop = stop if stop >= 0 else len(line)
-        if line.startswith('"', start):
-            _, stop = _quoted(line, start + 1, delimiter)
-        elif '"' in line[at:stop]:
-            return False
-        at, cells = stop + 1, cells + 1
-    return cells > 1
-
-
 def open_lines(source: Source) -> Generator[str, None, None]:
     """Decoded lines; a carriage return inside a line ends it, because no CSV cell of ours means one."""
     with source.path.open(encoding="utf-8", newline=None) as handle:
@@ -229,7 +164,7 @@ def read_layout(
     """
     forced: str | None = None
     with closing(open_lines(source)) as lines:
-        for seen, (line, text, _closed) in enumerate(raw_records(lines, best_delimiter)):
+        for seen, (line, text, _closed) in enumerate(raw_records(lines, lambda text: header_cells(text)[0])):
             if seen >= HEADER_WITHIN_RECORDS:
                 break
             bare = text.strip().strip('"')
@@ -238,8 +173,7 @@ def read_layout(
                 continue
             if not text:
                 continue
-            delimiter = forced or best_delimiter(text)
-            names = tuple(cell.strip() for cell in split_line(text, delimiter))
+            delimiter, names = header_cells(text, forced)
             if is_header is not None and not is_header(names):
                 continue
             if unique:
