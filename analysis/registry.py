@@ -66,6 +66,7 @@ _ALL = (
     Question("month", "MonthParams", "What was billed, explained and productive?"),
     Question("reconciliation", "ReconciliationParams", "What explains the invoice?"),
     Question("learning", "LearningParams", "Score against what was spent"),
+    Question("buckets", "BucketsParams", "What was the money spent on?"),
     Question("frontier", "FrontierParams", "Which runs are on the front of cost and score?"),
     Question("learning_curve", "CurveParams", "What does the next point cost?"),
     Question("nemotron", "NemotronParams", "A worked example: what a stage of Nemotron 3 Ultra bought"),

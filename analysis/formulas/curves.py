@@ -67,4 +67,38 @@ METRICS = (
         "95 %: joint draws of the price and of the gain, its variance from totals with an assumed "
         "correlation",
     ),
+    Formula(
+        "serving_usd_per_mtok",
+        "Dollars per million tokens in service",
+        "USD a GPU-hour / (tokens/s/GPU x 3600 x share of time in use) x 1e6, or typed, or as "
+        "evaluations paid",
+        "usd_per_million_tokens",
+        "serving",
+        "none: the price is taken as it stands",
+    ),
+    Formula(
+        "usd_per_success",
+        "Dollars per solved task (M7)",
+        "USD of an attempt / pass rate; attempts independent, a verifier tells which passed",
+        "usd_per_success",
+        "serving",
+        "95 %: draws of the pass rate (Jeffreys)",
+    ),
+    Formula(
+        "lifetime_usd_per_success",
+        "Lifetime dollars per solved task (M8)",
+        "(spend + N x USD of an attempt) / (N x pass rate) over N attempts",
+        "usd_per_success",
+        "compute | campaign | full, with serving",
+        "95 %: joint draws of the spend between its quotes and of the pass rate",
+    ),
+    Formula(
+        "break_even_successes",
+        "Solved tasks that pay the campaign back (M8)",
+        "spend / (c0 / p0 - c1 / p1), in solved tasks",
+        "solved tasks",
+        "compute | campaign | full, with serving",
+        "95 %: joint draws of the spend and of both pass rates on the same tasks; without an upper end where "
+        "no saving is not ruled out",
+    ),
 )
