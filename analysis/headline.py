@@ -201,7 +201,7 @@ def figures(
             spent.usd,
             low=spent.low,
             high=spent.high,
-            interval="quote_range",
+            interval=_range_kind(spent),
             boundary=params.boundary,
             missing=spent.missing,
         ),
@@ -240,6 +240,11 @@ def _no_goodput(spent: Money) -> str:
     )
 
 
+def _range_kind(spent: Money) -> str:
+    """Both ends of the quotes are least values where some of the time is not seen."""
+    return "quote_range_least" if spent.at_least else "quote_range"
+
+
 def _known_figure(params: CommonParams, spent: Money) -> list[Figure]:
     """The sum of what is known, where the spend is not: named after the runs that are not in it."""
     part = spent.part
@@ -253,7 +258,7 @@ def _known_figure(params: CommonParams, spent: Money) -> list[Figure]:
             label=f"Sum without {listing(part.left_out, 2)}",
             low=part.low,
             high=part.high,
-            interval="quote_range",
+            interval=_range_kind(spent),
             boundary=params.boundary,
         )
     ]

@@ -109,7 +109,7 @@ def _ledger(
     points: pd.DataFrame,
     notices: list[Notice],
 ) -> pd.DataFrame:
-    status = {row["run"]: row["status"] for row in records(spend.attempts[["run", "status"]])}
+    status = _last_status(spend.attempts)
     runs = {row["run"]: row for row in records(spend.runs)}
     sums = lineage_sums(spend)
     gained = rows[rows["gain"].notna()]
@@ -134,6 +134,15 @@ def _ledger(
         out.append(row)
     out.sort(key=lambda r: (r["campaign"], r["run"]))
     return table(out, LEDGER, NUMBERS)
+
+
+def _last_status(attempts: pd.DataFrame) -> dict[str, str]:
+    """Status by run of the attempt that started last, by number where one has no start."""
+    clocked = attempts.groupby("run")["started_at"].transform(lambda starts: starts.notna().all())
+    ordered = attempts.assign(at=attempts["started_at"].where(clocked)).sort_values(
+        ["run", "at", "attempt"], kind="stable"
+    )
+    return dict(zip(ordered["run"].tolist(), ordered["status"].tolist(), strict=True))
 
 
 def _last_scores(evals: Evaluations, about: dict[str, tuple[str, str]]) -> dict[str, Row]:

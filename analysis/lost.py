@@ -199,7 +199,8 @@ def _day(day: date) -> tuple[float, float]:
 
 def _loss(share: Share, row: Row, segment: Segment, span: tuple[float, float]) -> Loss:
     inside = max(0.0, min(segment.end_s, span[1]) - max(segment.start_s, span[0]))
-    cause = CAUSES.get(segment.kind) or text(row["cause"]) or row["status"]
+    whole = segment.start_s <= _seconds(row["started_at"]) and segment.end_s >= _seconds(row["ended_at"])
+    cause = ("" if whole else CAUSES.get(segment.kind)) or text(row["cause"]) or row["status"]
     return Loss(
         share.run or "", share.attempt, share.campaign or "", share.team or "", row["status"], segment.kind,
         cause, segment.why, segment.sure, inside,
@@ -215,13 +216,18 @@ def _add(loss: Loss, share: Share, usd: Decimal, gpu_s: float) -> None:
 def _gaps(attempts: Attempts, span: tuple[float, float]) -> dict[Key, float]:
     """Seconds inside `span` from the end of an attempt to the start of the next one, by (run, attempt)."""
     out: dict[Key, float] = {}
-    ordered = sorted(attempts.rows)
+    ordered = sorted(attempts.rows, key=lambda key: (key[0], _start(attempts.rows[key]), key[1]))
     for before, after in pairwise(ordered):
         end, start = _seconds(attempts.rows[before]["ended_at"]), _seconds(attempts.rows[after]["started_at"])
         wait = min(start, span[1]) - max(end, span[0])
         if before[0] == after[0] and start > end and wait > 0:
             out[before] = wait
     return out
+
+
+def _start(row: Row) -> float:
+    start = _seconds(row["started_at"])
+    return start if known(start) else math.inf
 
 
 def lost_rows(found: Sequence[Loss]) -> list[Row]:

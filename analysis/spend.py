@@ -106,6 +106,9 @@ def compute_spend(view: View, params: CommonParams, pricing: Pricing | None = No
     extra = _full_notices(view, runs, booked) if params.boundary == "full" else []
     told = contradicted(view.rows, [row["run"] for row in runs])
     extra += [Notice("gpus_contradicted", words, run) for run, words in sorted(told.items())]
+    extra += [
+        Notice("jobs_unclear", row["note"], row["run"]) for row in records(queries.job_notes(view, filters))
+    ]
     return Spend(
         allocations=table(rows, ALLOCATIONS, ALLOCATION_NUMBERS),
         attempts=attempts,
@@ -247,7 +250,8 @@ def _goodput(rows: tuple[Row, ...], tries: dict[tuple[str, int], Row]) -> dict[s
     for row in gpu:
         attempt = tries.get((row["run"], row["attempt"]), {})
         timed, kept = number(attempt.get("step_s")), number(attempt.get("step_s_kept"))
-        steps_s = NAN if not known(timed) else kept if known(kept) else 0.0
+        lost = number(attempt.get("kept_frac")) == 0
+        steps_s = 0.0 if lost else NAN if not known(timed) else kept if known(kept) else 0.0
         share = ratio(number(row["seconds"]), held[row["run"], row["attempt"], row["pool"]]["seconds"])
         gpu_s = row["gpus"] * number(row["seconds"])
         billed = gpu_s if row["seconds_basis"] in HELD_BASES else NAN

@@ -43,6 +43,7 @@ INTERVAL_WORDS = {
     "p10_p90_mean": "p10–p90 of the mean, not of single steps",
     "two_models": "of two models that disagree",
     "quote_range": "published quotes",
+    "quote_range_least": "by price",
     "bounds": "possible range",
     "exact": "",
 }
@@ -121,4 +122,5 @@ def interval_parts(figure: Figure) -> tuple[str, str]:
         return f"± {quantity(up, figure.unit)}", kind
     low, unit = split_unit(figure.low, figure.unit, longest=0)
     high = split_unit(figure.high, figure.unit, longest=0)[0]
-    return f"{low} – {high} {unit}".strip(), kind
+    least = "at least " if figure.interval == "quote_range_least" else ""
+    return f"{least}{low} – {high} {unit}".strip(), kind

@@ -1,12 +1,14 @@
 """Runs, attempts, allocations and campaigns: always derived anew from what files said and people decided."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import duckdb
 import pandas as pd
 
+from data.job_fold import Held, fold, runs_with_jobs, unsplit
+from data.job_pools import agrees, of_jobs
 from data.job_runs import name_jobs
 from data.merge import merge
 
@@ -23,19 +25,25 @@ BY_DETAILS = "run_details"
 def derive(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> None:
     """Recompute everything that depends on these runs, inside the caller's transaction.
 
-    Later uploads win over earlier ones cell by cell; run details win over files.
+    Later uploads win over earlier ones cell by cell; run details win over files. Jobs find their runs by what
+    files and details say alone; then the jobs of every run are folded into its attempts.
     """
-    names = sorted(set(runs))
+    names = sorted({*runs, *runs_with_jobs(con)})
+    unsplit(con)
+    con.execute("DELETE FROM job_attempts")
     for table in ("runs", "attempts", "allocations"):
         con.execute(f"DELETE FROM {table} WHERE run IN (SELECT unnest(?::VARCHAR[]))", [names])
     con.execute(_RUNS, {"runs": names})
     con.execute(_ATTEMPTS, {"runs": names})
-    _allocations(con, names)
+    _allocations(con, names, {})
+    name_jobs(con)
+    if held := fold(con):
+        con.execute("DELETE FROM allocations WHERE run IN (SELECT unnest(?::VARCHAR[]))", [sorted(held)])
+        _allocations(con, sorted(held), held)
     con.execute("DELETE FROM campaigns")
     con.execute(_CAMPAIGNS)
     con.execute("DELETE FROM checkpoints WHERE upload_id = $by", {"by": BY_DETAILS})
     con.execute(_STARTS, {"by": BY_DETAILS, "first": FIRST_LOGGED})
-    name_jobs(con)
 
 
 _RUNS = """
@@ -59,6 +67,8 @@ FROM (
 
 # Status and basis come from the file that knows most of the attempt: a shorter, older copy changes neither.
 # `pieces_s`: a log that was sent in pieces lasted from the start of the first to the end of the last.
+# `log_s`: from the start of the first step to the stamp of the last, where every step has one and they rise;
+# a pause of an hour and ten usual steps may have held no GPU and is left out: it stays a lower bound.
 _ATTEMPTS = """
 INSERT INTO attempts BY NAME
 WITH ranked AS (
@@ -85,24 +95,49 @@ said AS (
         max(last_checkpoint_step) AS last_checkpoint_step
     FROM ranked GROUP BY run, attempt
 ),
-step_sums AS (
-    SELECT run, attempt, fsum(step_s ORDER BY step) AS step_sum_s FROM (
-        SELECT run, attempt, step, max(step_s) AS step_s FROM steps
-        WHERE run IN (SELECT unnest($runs::VARCHAR[])) GROUP BY run, attempt, step
-    ) GROUP BY run, attempt
+each_step AS (
+    SELECT run, attempt, step, max(step_s) AS step_s, min(ts) AS ts FROM steps
+    WHERE run IN (SELECT unnest($runs::VARCHAR[])) GROUP BY run, attempt, step
 ),
-timed AS (
-    SELECT said.*, step_sum_s,
-        greatest(clock_s, pieces_s, epoch(ended_at) - epoch(started_at)) AS wall_s,
+gaps AS (
+    SELECT *, epoch(ts) - epoch(lag(ts) OVER (PARTITION BY run, attempt ORDER BY step)) AS since_s,
+        since_s - coalesce(step_s, 0) AS rest_s,
+        coalesce(median(step_s) OVER (PARTITION BY run, attempt), 0) AS usual_s
+    FROM each_step
+),
+step_sums AS (
+    SELECT run, attempt, fsum(step_s ORDER BY step) AS step_sum_s,
+        min(ts) - to_microseconds((coalesce(arg_min(coalesce(step_s, 0), ts), 0) * 1e6)::BIGINT) AS first_at,
+        max(ts) AS last_at,
+        coalesce(fsum(rest_s ORDER BY step) FILTER (rest_s > greatest(3600, 10 * usual_s)), 0) AS pauses_s,
+        count(*) = count(ts) AND coalesce(min(since_s), 0) >= -1
+            AND coalesce(arg_min(coalesce(step_s, 0), ts), 0) <= 604800 AS in_order
+    FROM gaps GROUP BY run, attempt
+),
+stamped AS (
+    SELECT said.*, step_sum_s, first_at, last_at,
+        CASE WHEN in_order THEN epoch(last_at) - epoch(least(first_at, started_at)) - pauses_s END AS log_s
+    FROM said LEFT JOIN step_sums USING (run, attempt)
+),
+chosen AS (
+    SELECT *, greatest(clock_s, pieces_s, epoch(ended_at) - epoch(started_at)) AS wall_s,
         CASE WHEN user_s IS NOT NULL THEN 'user'
             WHEN started_at IS NOT NULL AND ended_at IS NOT NULL THEN 'clock'
-            WHEN basis IS NOT NULL THEN basis
-            WHEN step_sum_s IS NOT NULL THEN 'step_sum' END AS chosen
-    FROM said LEFT JOIN step_sums USING (run, attempt)
+            WHEN basis IS NOT NULL AND basis <> 'step_sum' THEN basis
+            WHEN log_s >= coalesce(step_sum_s - greatest(1, 0.01 * step_sum_s), 0) THEN 'log_clock'
+            WHEN step_sum_s IS NOT NULL THEN 'step_sum' ELSE basis END AS chosen
+    FROM stamped
+),
+timed AS (
+    SELECT * EXCLUDE (started_at, ended_at),
+        CASE WHEN chosen = 'log_clock' THEN least(first_at, started_at) ELSE started_at END AS started_at,
+        CASE WHEN chosen = 'log_clock' AND ending.status IS DISTINCT FROM 'running'
+            THEN coalesce(ended_at, last_at) ELSE ended_at END AS ended_at
+    FROM chosen
 )
 SELECT t.run, t.attempt, t.started_at, t.ended_at,
     CASE chosen WHEN 'user' THEN user_s WHEN 'clock' THEN wall_s WHEN 'progress_bar' THEN bar_s
-        ELSE step_sum_s END AS elapsed_s,
+        WHEN 'log_clock' THEN greatest(log_s, step_sum_s) ELSE step_sum_s END AS elapsed_s,
     chosen AS elapsed_basis,
     coalesce(
         json_extract_string(d.details, '$.status."' || t.attempt || '"'), t.ending.status, 'unknown'
@@ -149,7 +184,10 @@ WHERE (n.start <> $first OR l.checkpoint IS NOT NULL)
 """
 
 
-def _allocations(con: duckdb.DuckDBPyConnection, runs: list[str]) -> None:
+def _allocations(
+    con: duckdb.DuckDBPyConnection, runs: list[str], held: Mapping[str, Mapping[int, Held]]
+) -> None:
+    """Derive what each attempt held; `held`: the jobs of attempts that have some, by run and attempt."""
     attempts = _records(con, "SELECT * FROM attempts WHERE run IN (SELECT unnest(?::VARCHAR[]))", runs)
     said = _records(con, _FILE_ALLOCATIONS, runs)
     settings = {
@@ -167,12 +205,31 @@ def _allocations(con: duckdb.DuckDBPyConnection, runs: list[str]) -> None:
             r for r in said if (r["run"], r["attempt"]) == (key[0], EVERY_ATTEMPT) and r["pool"] not in own
         ]
         details, origin = settings.get(attempt["run"], ({}, ""))
-        rows += [_timed(row, attempt) for row in _of_attempt(mine, details, origin)]
+        jobs = held.get(attempt["run"], {})
+        if not mine and attempt["attempt"] in jobs:
+            mine = _like_another(said, attempt)
+        pools = _of_attempt(mine, details, origin)
+        if attempt["attempt"] in jobs and agrees(pools, jobs):
+            pools = of_jobs(pools, jobs[attempt["attempt"]])
+        rows += [_timed(row, attempt) for row in pools]
     if rows:
         frame = pd.DataFrame(rows)
         frame["started_at"] = pd.to_datetime(frame["started_at"])
         frame["ended_at"] = pd.to_datetime(frame["ended_at"])
         merge(con, "allocations", frame)
+
+
+def _like_another(said: list[dict[str, Any]], attempt: dict[str, Any]) -> list[dict[str, Any]]:
+    """Pools of the latest attempt that a file gives some, without their times: a job names no pools."""
+    mine = [row for row in said if row["run"] == attempt["run"]]
+    latest = max((row["attempt"] for row in mine), default=None)
+    times = dict.fromkeys(("started_at", "ended_at", "seconds"))
+    pools = {
+        row["pool"]: {**row, **times, "attempt": attempt["attempt"]}
+        for row in mine
+        if row["attempt"] == latest
+    }
+    return list(pools.values())
 
 
 _FILE_ALLOCATIONS = """

@@ -81,7 +81,12 @@ def identify(
     for local in locals_:
         found.runs[local], why[local] = _named(con, batch, local, name, choices, join, found.notes)
     for local in locals_:
-        _attempts(con, batch, local, found, join, why[local])
+        if set(batch.tables) == {"scheduler_jobs"}:
+            _joined(
+                found, found.runs[local], None, why[local], 1.0, "each job is an attempt by its own clock"
+            )
+        else:
+            _attempts(con, batch, local, found, join, why[local])
     return found
 
 

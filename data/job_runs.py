@@ -6,11 +6,13 @@ import duckdb
 import pandas as pd
 
 from data.arrival.names import GENERIC
+from data.view import View
 
 FILE = "file"
 BY_NAME, BY_COMMENT, BY_OUTPUT = "name", "comment", "output file"
-_SLACK_H = 24
-"""sacct writes local time: clocks that are a day or less apart may be the same time in another zone."""
+_SLACK_H, _SLACK_STEPS_H = 24, 168
+"""sacct writes local time: clocks a day or less apart may be the same time in another zone. Where only stamps
+of steps are known, jobs that failed before the first one may be older: a week."""
 
 _SHOWN = 5
 
@@ -28,14 +30,15 @@ WITH open AS (
 ),
 spans AS (
     SELECT run,
-        CASE WHEN count(*) = count(first) THEN min(first) - INTERVAL {_SLACK_H} HOUR END AS first,
-        CASE WHEN count(*) = count(last) THEN max(last) + INTERVAL {_SLACK_H} HOUR END AS last
+        CASE WHEN count(*) = count(first) THEN min(first) - to_hours(max(slack_h)) END AS first,
+        CASE WHEN count(*) = count(last) THEN max(last) + to_hours(max(slack_h)) END AS last
     FROM (
-        SELECT run, attempt, min(first) AS first, max(last) AS last FROM (
+        SELECT run, attempt, min(first) AS first, max(last) AS last, max(slack_h) AS slack_h FROM (
             SELECT run, attempt, started_at AS first,
-                coalesce(ended_at, started_at + to_microseconds((elapsed_s * 1e6)::BIGINT)) AS last
+                coalesce(ended_at, started_at + to_microseconds((elapsed_s * 1e6)::BIGINT)) AS last,
+                CASE elapsed_basis WHEN 'log_clock' THEN {_SLACK_STEPS_H} ELSE {_SLACK_H} END AS slack_h
             FROM attempts
-            UNION ALL SELECT run, attempt, started_at, ended_at FROM allocations
+            UNION ALL SELECT run, attempt, started_at, ended_at, {_SLACK_H} FROM allocations
         ) GROUP BY run, attempt
     ) GROUP BY run
 ),
@@ -77,10 +80,12 @@ def name_jobs(con: duckdb.DuckDBPyConnection) -> None:
     con.execute(_MATCH, {**told, "generic": sorted(GENERIC)})
 
 
-def tied(con: duckdb.DuckDBPyConnection, upload_id: str, runs: Sequence[str]) -> list[str]:
-    """How many jobs of this upload, and jobs of others that belong to its runs, are tied to which runs."""
+def tied(con: duckdb.DuckDBPyConnection, upload_id: str, runs: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Sentences: which jobs of this upload, and of others that belong to its runs, are tied to which runs;
+    and how many jobs of this upload are tied to none.
+    """
     found = con.execute(_TIED, {"upload": upload_id, "runs": list(runs)}).fetchall()
-    said = []
+    said, loose = [], []
     for mine in (True, False):
         here = [(run, how, jobs) for own, run, how, jobs in found if own is mine]
         known = [(run, how, jobs) for run, how, jobs in here if run is not None]
@@ -88,15 +93,26 @@ def tied(con: duckdb.DuckDBPyConnection, upload_id: str, runs: Sequence[str]) ->
         named = _some([f"{run} ({jobs} by {how})" for run, how, jobs in known])
         if known and mine:
             said.append(
-                f"Scheduler jobs of this file, new or changed: {sure} of {total} tied to runs, {named}."
+                f"Scheduler jobs of this file, new or changed: {sure} of {total} tied to runs, {named}. "
+                f"{_CLOCK}"
             )
         elif known:
-            said.append(f"Scheduler jobs loaded before and tied to runs of this file: {sure}, {named}.")
-        elif total:
-            said.append(f"None of the {total} scheduler jobs in this file is tied to a run: {_UNTIED}.")
-    return said
+            said.append(
+                f"Scheduler jobs loaded before and tied to runs of this file: {sure}, {named}. {_CLOCK}"
+            )
+        if mine and total and not known:
+            loose.append(f"None of the {total} scheduler jobs in this file is tied to a run: {_UNTIED}.")
+        elif mine and total > sure:
+            loose.append(f"{total - sure} of {total} scheduler jobs are tied to no run: {_UNTIED}.")
+    return said, loose
 
 
+def job_ties(view: View, upload_id: str, runs: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What `tied` says of an upload now: on jobs tied to runs, and on those tied to none."""
+    return tied(view.cursor, upload_id, runs)
+
+
+_CLOCK = "Their clocks, ends and GPUs count as attempts."
 _UNTIED = "no run has their name, comment or log file at that time"
 
 

@@ -17,6 +17,7 @@ from data.gpu.machine import keep_apart
 from data.gpu.platform import name_platforms
 from data.gpu.store import add_samples
 from data.identity import Identity, apply, identify
+from data.job_fold import job_notes, unsplit
 from data.job_runs import tied
 from data.join import Join, name_run, propose, set_free
 from data.load_records import ROW_TABLES, add_links, add_proposals, add_set_aside, add_upload
@@ -63,6 +64,7 @@ def write(
         join = propose(con, batch, upload.source.name, choices)
     if join is not None:
         choices = _tie(batch, upload, join, choices)
+    unsplit(con)
     with incoming(con, batch):
         identity = identify(con, batch, upload.source.name, choices, join)
     last_steps = _last_steps(batch)
@@ -95,7 +97,9 @@ def _finish(
     derive(con, runs)
     notes.extend(contradicted(_reader(con), runs).values())
     notes.extend(_no_clock(con, identity, receipt.warnings))
-    notes.extend(tied(con, upload_id, runs))
+    notes.extend(job_notes(con, upload_id, runs))
+    known, loose = tied(con, upload_id, runs)
+    receipt = receipt.with_(tied=tuple(known), untied=tuple(loose))
     add_set_aside(con, batch, upload_id)
     add_links(con, batch, runs, upload_id, met)
     receipt = _told(con, receipt, identity, runs, written, notes)

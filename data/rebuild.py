@@ -12,9 +12,9 @@ from uuid import uuid4
 import duckdb
 
 from data.arrival.spool import spool
-from data.derive import BY_DETAILS
+from data.derive import BY_DETAILS, derive
 from data.errors import UserError
-from data.job_runs import name_jobs
+from data.job_fold import unsplit
 from data.join import CLOCK, FOLDER, Join
 from data.load import TELEMETRY_END, write
 from data.readers.base import Progress, no_progress
@@ -242,7 +242,7 @@ def _take_back(
         for index, decision in enumerate(todo):
             progress("replay", index, len(todo))
             _apply(store, con, decision)
-        name_jobs(con)
+        derive(con, [])
         con.execute(TELEMETRY_END)
         set_applied(con, decision_id)
 
@@ -254,7 +254,8 @@ def _delete(con: duckdb.DuckDBPyConnection, upload_ids: list[str]) -> set[str]:
         f"SELECT DISTINCT kind, name FROM upload_links WHERE upload_id IN {mine}", [upload_ids]
     ).fetchall()
     names = {kind: [n for k, n in linked if k == kind] for kind in ("run", "gpu")}
-    for table in ("runs", "attempts", "allocations", "run_settings"):
+    unsplit(con)
+    for table in ("runs", "attempts", "allocations", "run_settings", "job_attempts"):
         con.execute(f"DELETE FROM {table} WHERE run IN {mine}", [names["run"]])
     con.execute(f"DELETE FROM checkpoints WHERE upload_id = ? AND run IN {mine}", [BY_DETAILS, names["run"]])
     for table in ("gpu_minutes", "gpu_coverage"):

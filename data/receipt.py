@@ -18,6 +18,7 @@ class Receipt:
     what each run still lacks, with `run`, `field`, `text` and a `proposal` where the files allow one.
     `equal_lines`: cost lines equal to stored ones, not stored again (`lines`, `money`, `first`, `last` day).
     `joins`: the runs and attempts it belongs to (`run`, `attempt`, `by`, `confidence`, `why`).
+    `tied`: sentences on scheduler jobs that are tied to runs; `untied`: on those that are not.
     """
 
     upload_id: str
@@ -47,6 +48,8 @@ class Receipt:
     missing_for_cost: tuple[Mapping[str, Any], ...] = ()
     joins: tuple[Mapping[str, Any], ...] = ()
     equal_lines: Mapping[str, Any] = field(default_factory=dict)
+    tied: tuple[str, ...] = ()
+    untied: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form, the same for the page, the command line and the database."""
@@ -62,7 +65,7 @@ class Receipt:
         return replace(self, **changes)
 
 
-_LISTS = ("set_aside", "runs", "unmapped", "warnings", "missing_for_cost", "joins")
+_LISTS = ("set_aside", "runs", "unmapped", "warnings", "missing_for_cost", "joins", "tied", "untied")
 
 
 def describe(source: Source, sniff: Sniff, batch: Batch, choices: Choices) -> Receipt:

@@ -90,7 +90,9 @@ def print_receipt(receipt: Mapping[str, Any]) -> None:
     for joined in receipt.get("joins", [])[:SHOWN_LINES]:
         attempt = "" if joined["attempt"] is None else f", attempt {joined['attempt']}"
         print(f"  joined to run {joined['run']}{attempt}, because {joined['why']}")
-    for text in receipt["warnings"]:
+    for text in receipt.get("tied", []):
+        print(f"  {text}")
+    for text in [*receipt["warnings"], *receipt.get("untied", [])]:
         print(f"  ! {text}")
     for missing in receipt["missing_for_cost"]:
         print(f"  still needed for dollars: {missing['run']}: {missing['text']}{_proposed(missing)}")

@@ -17,14 +17,15 @@ pools as (
 saved as (
   select run, attempt, max(step) as step from checkpoints where step is not null group by run, attempt
 ),
-followed as (select run, max(attempt) as last_attempt from attempts group by run)
+followed as (select run, max(place) as last_place from prev group by run)
 select t.run, t.attempt, coalesce(t.status, 'unknown') as status, t.cause,
        least(t.started_at, p.started_at) as started_at,
        case when t.ended_at is not null then greatest(t.ended_at, p.ended_at)
             when coalesce(t.status, '') <> 'running' then p.ended_at end as ended_at,
        k.keep_step, greatest(t.last_checkpoint_step, s.step) as saved_step,
-       t.attempt < f.last_attempt as followed
+       v.place < f.last_place as followed
   from attempts t join kept k using (run, attempt) join followed f using (run)
+  join prev v using (run, attempt)
   left join pools p using (run, attempt) left join saved s using (run, attempt)
  order by t.run, t.attempt
 """

@@ -15,12 +15,21 @@ picked as (
 ALL_STEPS = 9223372036854775807
 
 LINEAGE = f"""
+dated as (
+  select t.*, bool_and(t.started_at is not null) over (partition by t.run) as clocks
+    from attempts t join picked using (run)
+),
+placed_tries as (
+  select *, row_number() over (
+           partition by run order by case when clocks then started_at end, attempt) as place
+    from dated
+),
 prev as (
-  select t.run, t.attempt, coalesce(t.status, 'unknown') as status, t.resumed_from_step as from_step,
+  select t.run, t.attempt, t.place, coalesce(t.status, 'unknown') as status, t.resumed_from_step as from_step,
          coalesce(t.resumed_from_attempt,
                   case when t.resumed_from_step is not null
-                       then lag(t.attempt) over (partition by t.run order by t.attempt) end) as from_attempt
-    from attempts t join picked using (run)
+                       then lag(t.attempt) over (partition by t.run order by t.place) end) as from_attempt
+    from placed_tries t
 ),
 used as (
   select run, attempt, max(step) as step from (
@@ -47,7 +56,8 @@ chain(run, attempt, through, reach) as (
   select c.run, p.from_attempt, case when p.from_step is null then -1 else least(c.reach, p.from_step) end,
          least(c.reach, coalesce(p.from_step, {ALL_STEPS}))
     from chain c join prev p on p.run = c.run and p.attempt = c.attempt
-   where p.from_attempt < p.attempt
+    join prev b on b.run = p.run and b.attempt = p.from_attempt
+   where b.place < p.place
 ),
 kept as (
   select p.run, p.attempt,
@@ -60,13 +70,15 @@ nothing, -1: a surviving attempt resumed from it at a step nobody knows.
 The same rule as models.cost.lineage, and tested against it: completed and running attempts count whole, as
 does one of unknown status that nobody resumed; another one counts up to the latest step that a surviving
 attempt resumed from, or whose checkpoint shipped or is the parent of a checkpoint of another run. A
-resumption that names a step but no attempt continues the attempt before it.
+resumption that names a step but no attempt continues the attempt before it: by start where every attempt of
+the run has one, else by number.
 """
 
 ONE_STEP = """
 one_step as (
   select s.run, s.attempt, s.step, min(s.ts) as ts, max(s.elapsed_s) as elapsed_s, max(s.step_s) as step_s,
          max(s.tok_prompt) as tok_prompt, max(s.tok_gen) as tok_gen, max(s.tok_total) as tok_total,
+         max(s.tok_trained) as tok_trained,
          max(s.rollouts) as rollouts, max(s.groups) as groups, max(s.groups_all_right) as groups_all_right,
          max(s.groups_all_wrong) as groups_all_wrong, max(s.correct) as correct, max(s.dropped) as dropped
     from steps s join picked using (run) where s.step is not null

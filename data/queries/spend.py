@@ -95,6 +95,11 @@ select kind, place, currency, {total("amount")} as amount, count(*) as rows from
  where amount is not null group by all order by all
 """
 
+_JOB_NOTES = f"""
+with {PICKED}
+select distinct run, note from job_attempts join picked using (run) where note is not null order by all
+"""
+
 _RUNS = f"""
 with {PICKED}
 select r.run, coalesce(r.campaign, '') as campaign, r.framework, r.algorithm, coalesce(r.mode, '') as mode,
@@ -140,6 +145,11 @@ def step_seconds(view: View, filters: Filters) -> pd.DataFrame:
 def booked(view: View, filters: Filters) -> pd.DataFrame:
     """Evals and cost rows by run (null: booked to the campaign), campaign, bucket and currency."""
     return view.frame(_BOOKED, filters.parameters())
+
+
+def job_notes(view: View, filters: Filters) -> pd.DataFrame:
+    """Sentences (run, note) about what could not be told of a run's scheduler jobs and its attempts."""
+    return view.frame(_JOB_NOTES, filters.parameters())
 
 
 def unbooked(view: View) -> pd.DataFrame:

@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from data.errors import UserError
+from data.job_runs import job_ties
 from data.join import NEW_ATTEMPT, candidates, span_of_upload
 from data.queries import run_details
 from data.receipt import Receipt
@@ -66,8 +67,16 @@ def show_joins(store: Store, receipt: Receipt, synthetic: bool) -> None:
         st.markdown(f":material/link: {line}")
     if len(lines) > SHOWN:
         st.caption(f"and joins for {len(lines) - SHOWN:,} more reasons")
-    if not receipt.joins and not receipt.runs:
+    if not receipt.joins and not receipt.runs and not _jobs_tied(store, receipt):
         _might_be(store, receipt, synthetic)
+
+
+def _jobs_tied(store: Store, receipt: Receipt) -> bool:
+    """Whether the file holds scheduler jobs of which some are tied to runs: then it is joined, job by job."""
+    if not receipt.rows_written.get("scheduler_jobs"):
+        return False
+    with store.view() as view:
+        return bool(job_ties(view, receipt.upload_id, receipt.runs)[0])
 
 
 def _might_be(store: Store, receipt: Receipt, synthetic: bool) -> None:

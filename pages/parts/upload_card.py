@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from analysis.billfiles import file_bill, file_words
+from data.job_runs import job_ties
 from data.mapping.language import FORMAT
 from data.queries import uploads as queries
 from data.receipt import Receipt
@@ -40,7 +41,7 @@ def show_card(store: Store, upload_id: str, *, key: str, closable: bool = False,
         st.markdown(_books(receipt))
         _found(receipt)
         join_form.show_joins(store, receipt, bool(choices.get("synthetic")))
-        _checks(receipt)
+        _checks(_with_jobs(store, receipt))
         _matched(store, receipt)
         with st.container(horizontal=True):
             _aside(receipt, aside, key)
@@ -163,11 +164,22 @@ def _found(receipt: Receipt) -> None:
         st.markdown(" · ".join(parts))
 
 
+def _with_jobs(store: Store, receipt: Receipt) -> Receipt:
+    """The receipt with what its scheduler jobs are tied to now: runs may have come or gone since."""
+    if not (receipt.tied or receipt.untied):
+        return receipt
+    with store.view() as view:
+        known, loose = job_ties(view, receipt.upload_id, receipt.runs)
+    return receipt.with_(tied=tuple(known), untied=tuple(loose))
+
+
 def _checks(receipt: Receipt) -> None:
     lines = [":green[:material/check:] Every record is accounted for."]
-    lines += [f":orange[:material/warning:] {md_escape(text)}" for text in receipt.warnings[:8]]
-    if len(receipt.warnings) > 8:
-        lines.append(f"and {len(receipt.warnings) - 8} more in the receipt")
+    lines += [f":green[:material/check:] {md_escape(text)}" for text in receipt.tied]
+    cautions = [*receipt.untied, *receipt.warnings]
+    lines += [f":orange[:material/warning:] {md_escape(text)}" for text in cautions[:8]]
+    if len(cautions) > 8:
+        lines.append(f"and {len(cautions) - 8} more in the receipt")
     st.markdown("  \n".join(lines))
 
 
