@@ -70,6 +70,8 @@ _ALL = (
     Question("frontier", "FrontierParams", "Which runs are on the front of cost and score?"),
     Question("learning_curve", "CurveParams", "What does the next point cost?"),
     Question("nemotron", "NemotronParams", "A worked example: what a stage of Nemotron 3 Ultra bought"),
+    Question("hold", "HoldParams", "What does it cost to hold a score?"),
+    Question("token_cost", "TokenCostParams", "What does a million tokens cost, and what did it teach?"),
     Question("serving", "ServingParams", "Build and serve: when is the campaign paid back?"),
     Question("learning_platforms", "CurvePlatformsParams", "What would it cost on another platform?"),
 )

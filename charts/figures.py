@@ -8,8 +8,10 @@ from analysis.result import Result
 from charts import (
     backtest,
     bottleneck,
+    buckets,
     campaigns,
     energy,
+    frontier,
     gain,
     generations,
     learning,
@@ -113,7 +115,15 @@ FIGURES: dict[str, list[tuple[str, str, Draw]]] = {
         ("by_day", "Effective cost by UTC day", reconciliation.by_day),
         ("bridge", "From the invoice to the effective cost", reconciliation.bridge),
     ],
-    "gain": [("forest", "Gain by run and benchmark", gain.forest)],
+    "gain": [
+        ("forest", "Gain by run and benchmark", gain.forest),
+        ("rates", "Gain per dollar by run and benchmark", gain.rates),
+    ],
+    "frontier": [
+        ("pareto", "Score against cost, with the front", frontier.pareto),
+        ("probabilities", "How sure the front and the best are", frontier.probabilities),
+    ],
+    "buckets": [("buckets", "Dollars by bucket", buckets.buckets)],
     "learning": [
         ("curve", "Score against what was spent", learning.curve),
         ("point_price", "Dollars per point gained", learning.point_price),

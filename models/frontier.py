@@ -141,7 +141,7 @@ def versus(a: npt.ArrayLike, b: npt.ArrayLike, confidence: float = 0.95) -> Vers
     if share < LEAST_KNOWN:
         return Versus(None, None, None, above, share, confidence)
     ends = [0.5 - confidence / 2, 0.5, 0.5 + confidence / 2]
-    low, middle, high = (float(x) for x in np.quantile((one - two)[known], ends))
+    low, middle, high = (float(x) for x in np.quantile(one[known] - two[known], ends))
     return Versus(middle, low, high, above, share, confidence)
 
 

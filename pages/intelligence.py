@@ -8,6 +8,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from analysis.result import Result
+from pages.parts import intelligence_frontier as frontier
 from pages.parts import intelligence_gain as gain
 from pages.parts import intelligence_spent as spent
 from pages.parts import intelligence_units as units
@@ -18,7 +19,12 @@ from pages.parts.intelligence_controls import Asked, controls
 from pages.parts.state import current
 
 TITLE = "Intelligence per dollar"
-SECTIONS: tuple[Callable[[Asked], list[Result]], ...] = (gain.show, spent.show, units.show)
+SECTIONS: tuple[Callable[[Asked], list[Result]], ...] = (
+    gain.show,
+    spent.show,
+    frontier.show,
+    units.show,
+)
 
 state = current()
 head = st.container()
@@ -32,4 +38,5 @@ st.subheader("Tables", anchor=False)
 behind = {result.analysis: result for result in results}
 gain.show_numbers(behind["gain"])
 spent.show_numbers(behind["learning"])
+frontier.show_numbers(behind["frontier"])
 show_how(results, "intelligence")

@@ -90,4 +90,21 @@ METRICS = (
         "compute | campaign | full",
         "95 %: joint draws of scores and prices; given where both curves reach in 97.5 % of draws",
     ),
+    Formula(
+        "bucket_usd",
+        "Dollars by bucket (M10)",
+        "dollars by phase on the surviving lineage, grouped; what failures lost, token bills and booked costs "
+        "are buckets of their own; waits that lie inside unattributed time are moved out of it",
+        "usd",
+        "compute | campaign | full",
+        "as spend; the buckets of a run add up to its spend",
+    ),
+    Formula(
+        "bucket_productive",
+        "Went to training and generation that survived",
+        "(training + generation and reward) / spend",
+        "frac",
+        "compute | campaign | full",
+        "exact for the phases that the file reports",
+    ),
 )

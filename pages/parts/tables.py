@@ -32,7 +32,8 @@ def number_format(name: str, values: pd.Series) -> str:
     whole = pd.api.types.is_integer_dtype(values) or typical >= 100 or bool((finite % 1 == 0).all())
     places = 0 if whole else min(6, max(0, 2 - math.floor(math.log10(typical))))
     parts = name.split("_")
-    dollars = "$" if "usd" in parts and parts[-1] != "frac" else ""
+    rate = name.endswith("_frac") or "per_1000_usd" in name
+    dollars = "$" if "usd" in parts and not rate else ""
     return f"{dollars}%,.{places}f"
 
 

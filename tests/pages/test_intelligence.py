@@ -12,7 +12,7 @@ App = Callable[..., AppTest]
 
 
 def opened(app: App, **query: str | list[str]) -> AppTest:
-    return app(**query).switch_page("intelligence.py").run()
+    return app("intelligence.py", **query)
 
 
 def specs(at: AppTest) -> list[dict]:
@@ -71,3 +71,22 @@ def test_an_empty_home_offers_the_example(app: App) -> None:
     at = opened(app)
     assert not at.exception
     assert any("example" in b.label.lower() for b in at.button)
+
+
+def test_the_front_and_the_buckets_are_drawn_and_every_lever_is_in_the_address(
+    app: App, example: Store
+) -> None:
+    at = opened(
+        app,
+        in_rate="Log-odds per $1k",
+        in_correlation="0.5",
+        in_weigh="MATH-500",
+        in_front="Every checkpoint",
+    )
+    assert not at.exception
+    drawn = {s["layout"]["meta"]["table"]: s for s in specs(at)}
+    assert {"gains", "rates", "points", "candidates", "buckets"} <= set(drawn)
+    assert "Nats per $1,000" in drawn["rates"]["layout"]["xaxis"]["title"]["text"]
+    assert at.number_input(key="in_correlation").value == 0.5
+    weighted = next(d.value for d in at.dataframe if "name" in d.value.columns and "gain" in d.value.columns)
+    assert set(weighted["name"]) == {"Gain, weighted 100 % MATH-500"}
