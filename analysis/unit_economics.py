@@ -30,7 +30,9 @@ UNITS = [
     "usd_per_rollout", "usd_per_rollout_low", "usd_per_rollout_high", "usd_per_correct",
     "usd_per_correct_low",
     "usd_per_correct_high", "usd_per_informative", "usd_per_informative_low", "usd_per_informative_high",
-    "usd_per_mtok", "usd_per_mtok_low", "usd_per_mtok_high", "survived",
+    "usd_per_mtok", "usd_per_mtok_low", "usd_per_mtok_high", "tok_gen_frac", "tok_trained",
+    "tok_trained_frac", "usd_per_mtok_trained", "usd_per_mtok_trained_low", "usd_per_mtok_trained_high",
+    "dropped", "dropped_n", "not_dropped_frac", "survived",
 ]  # fmt: skip
 
 
@@ -87,23 +89,29 @@ def unit_costs(spend: Spend, judged: pd.DataFrame) -> pd.DataFrame:
                 [getattr(f, end) if f else None for f in found], index=out.index, dtype="float64"
             )
     out["covered_frac"] = out["rollouts_frac"]
+    gone = (out["dropped"] / out["dropped_n"]).where(out["dropped_n"] > 0)
+    out["not_dropped_frac"] = (1 - gone).where(gone.between(0, 1))
     for end in ("", "_low", "_high"):
         per = (out[f"usd{end}"] * out["rollouts_frac"] / out["rollouts"]).where(out["rollouts"] > 0)
         out[f"usd_per_rollout{end}"] = per
         tokens = (out[f"usd{end}"] * out["tok_gen_frac"] / (out["tok_gen"] / 1e6)).where(out["tok_gen"] > 0)
         out[f"usd_per_mtok{end}"] = tokens
+        trained = out[f"usd{end}"] * out["tok_trained_frac"] / (out["tok_trained"] / 1e6)
+        out[f"usd_per_mtok_trained{end}"] = trained.where(out["tok_trained"] > 0)
     for unit, share, part, total in SHARES:
-        out[f"usd_per_{unit}"] = (out["usd_per_rollout"] / out[share]).where(out[share] > 0)
-        ends = [_joint_ends(row, row[part], row[total]) for row in records(out)]
+        useful = out[share] * (out["not_dropped_frac"].fillna(1.0) if unit == "informative" else 1.0)
+        out[f"usd_per_{unit}"] = (out["usd_per_rollout"] / useful).where(useful > 0)
+        ends = [_joint_ends(row, row[part], row[total], unit == "informative") for row in records(out)]
         out[[f"usd_per_{unit}_low", f"usd_per_{unit}_high"]] = pd.DataFrame(
             ends, index=out.index, columns=["low", "high"], dtype="float64"
         )
     return out[UNITS]
 
 
-def _joint_ends(row: Row, part: Any, total: Any) -> tuple[float, float]:
+def _joint_ends(row: Row, part: Any, total: Any, used: bool) -> tuple[float, float]:
     """95 % of dollars for one that counts, by joint draws of the price (between its quotes) and the share
-    (Jeffreys posterior of a binomial); not a number where either is missing or nothing counts.
+    (Jeffreys posterior of a binomial), with `used` that of the rollouts that were not dropped too; not a
+    number where either is missing or nothing counts.
     """
     value, low, high = (row[f"usd_per_rollout{end}"] for end in ("", "_low", "_high"))
     if (
@@ -112,7 +120,10 @@ def _joint_ends(row: Row, part: Any, total: Any) -> tuple[float, float]:
         or not all(known(v) and v > 0 for v in (value, low, high))
     ):
         return NAN, NAN
-    shares = np.random.default_rng(SEED + 1).beta(part + 0.5, total - part + 0.5, DRAWS)
+    rng = np.random.default_rng(SEED + 1)
+    shares = rng.beta(part + 0.5, total - part + 0.5, DRAWS)
+    if used and known(row["not_dropped_frac"]):
+        shares *= rng.beta(row["dropped_n"] - row["dropped"] + 0.5, row["dropped"] + 0.5, DRAWS)
     return percentile_interval(money_draws(value, low, high, DRAWS, SEED) / shares)
 
 
@@ -133,7 +144,7 @@ def _together(rows: pd.DataFrame) -> dict[str, Any]:
         "usd_per_rollout": rows["rollouts"],
         "usd_per_mtok": rows["tok_gen"],
         "usd_per_correct": rows["rollouts"] * rows["p_correct"],
-        "usd_per_informative": rows["rollouts"] * rows["q_informative"],
+        "usd_per_informative": rows["rollouts"] * rows["q_informative"] * rows["not_dropped_frac"].fillna(1),
     }
     for unit, made in counts.items():
         used = rows[unit].notna() & made.gt(0)
@@ -193,6 +204,12 @@ def _notices(units: pd.DataFrame) -> list[Notice]:
             out.append(Notice("reward_not_accuracy", f"{run}: {NO_CORRECT}.", run))
         if pd.isna(row["q_informative"]):
             out.append(Notice("groups_missing", f"{run}: to count informative rollouts, {NO_GROUPS}.", run))
+        elif pd.isna(row["not_dropped_frac"]):
+            text = f"{run}: how many rollouts were dropped as stale is not logged; none is taken to be."
+            out.append(Notice("dropped_unknown", text, run))
+        elif row["dropped"] > 0:
+            text = f"{run}: dropped rollouts are taken to be as informative as the others."
+            out.append(Notice("dropped_alike", text, run))
         if pd.notna(row["covered_frac"]) and row["covered_frac"] < 1:
             text = (
                 f"{run}: rollouts are known for {percent(row['covered_frac'])} of the steps; the rest of the "

@@ -135,11 +135,12 @@ METRICS = (
     Formula(
         "usd_per_informative",
         "Dollars per informative rollout",
-        "spend / (rollouts x q), q = 1 - (groups_all_right + groups_all_wrong) / groups",
+        "spend / (rollouts x q x (1 - dropped / rollouts)), q = 1 - (groups_all_right + groups_all_wrong) / "
+        "groups",
         "usd_per_informative",
         "compute | campaign | full",
-        "95 %: joint draws of the price (90 % inside the quote range) and of q over groups (Jeffreys); ends "
-        "of several runs are added",
+        "95 %: joint draws of the price (90 % inside the quote range), of q over groups and of the share "
+        "not dropped (Jeffreys); ends of several runs are added",
     ),
     Formula(
         "usd_per_mtok",

@@ -101,4 +101,39 @@ METRICS = (
         "95 %: joint draws of the spend and of both pass rates on the same tasks; without an upper end where "
         "no saving is not ruled out",
     ),
+    Formula(
+        "usd_to_hold",
+        "Dollars to hold a score (M14)",
+        "USD of a cycle / days in which the score falls from its peak to the target x days of the period; a "
+        "cycle ends when the score is at the target",
+        "usd",
+        _ANY,
+        "95 %: joint draws of gain and price; the typed fall is taken as it stands; not possible where a "
+        "cycle ends too late or gains nothing",
+    ),
+    Formula(
+        "cycle_period_days",
+        "Days between cycles",
+        "exponential: ln((peak - floor) / (target - floor)) / rate; linear: (peak - target) / rate",
+        "days",
+        "none",
+        "none: from the typed fall and the measured peak",
+    ),
+    Formula(
+        "usd_per_mtok_generated",
+        "Dollars per million generated tokens (M15)",
+        "spend x share of steps that report them / (generated tokens on the surviving lineage / 1e6)",
+        "usd_per_million_tokens",
+        _ANY,
+        "as spend",
+    ),
+    Formula(
+        "usd_per_mtok_trained",
+        "Dollars per million trained tokens (M15)",
+        "spend x share of steps that report them / (tokens that entered an optimiser step on the surviving "
+        "lineage / 1e6)",
+        "usd_per_million_tokens",
+        _ANY,
+        "as spend",
+    ),
 )
