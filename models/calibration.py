@@ -59,6 +59,7 @@ class Calibration:
     step_s: float
     unattributed_s: float
     overlap: float
+    layouts: tuple[tuple[RolloutSplit, Operating], ...] = ()
 
     def refused(self, *phases: str) -> bool:
         """True when one of `phases` (rollout, logprob, train, weight_sync, step) is refused."""
@@ -78,6 +79,7 @@ def calibrate(workload: Workload, measured: Measured, points: Sequence[EnginePoi
         raise ValueError("no step in which every timed phase is known")
     split: RolloutSplit | None = None
     at: Operating | None = None
+    layouts: tuple[tuple[RolloutSplit, Operating], ...] = ()
     unknown: tuple[str, ...] = ()
     factors: list[Factor] = []
     refusals: list[Refusal] = []
@@ -85,7 +87,7 @@ def calibrate(workload: Workload, measured: Measured, points: Sequence[EnginePoi
         options, unknown = source_options(workload, DecodeFactors())
         if options:
             fit = fit_replica(workload, options, seconds["rollout_s"], points)
-            split, at = fit.split, fit.operating
+            split, at, layouts = fit.split, fit.operating, fit.others
             factors += fit.factors
             refusals += fit.refusals
     for solve in (_trained, _scored, _synced):
@@ -98,7 +100,9 @@ def calibrate(workload: Workload, measured: Measured, points: Sequence[EnginePoi
         refusals.append(Refusal("step", "phases over step", 1 / overlap, STEP_CAUSES))
     factors += composed
     unknown += _unknown_peak(workload, seconds)
-    return Calibration(tuple(factors), tuple(refusals), unknown, split, at, step_s, unattributed_s, overlap)
+    return Calibration(
+        tuple(factors), tuple(refusals), unknown, split, at, step_s, unattributed_s, overlap, layouts
+    )
 
 
 def _trained(

@@ -1,6 +1,7 @@
 """Decoding of a run on other engines: seconds of work and tail, and what another precision reaches."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from models.operating import Operating, moved_operating, operate
@@ -88,10 +89,32 @@ def no_peak(pool: Pool) -> tuple[str, ...]:
     return tuple(f"{pool.machine.platform_id}: {fact}" for fact in pool.machine.missing(pool.precision))
 
 
-def wider(sigmas: tuple[float, float], part: Decoded) -> tuple[float, float]:
-    """Log spread of a factor, no tighter than that over the grid, with the one of another precision."""
-    low, high = (math.hypot(max(side, part.spread), part.format_sigma) for side in sigmas)
+def wider(
+    sigmas: tuple[float, float], part: Decoded, layout: tuple[float, float] = (0.0, 0.0)
+) -> tuple[float, float]:
+    """Log spread of a factor, no tighter than that over the grid, with those of a format and of a layout."""
+    low, high = (
+        math.hypot(max(side, part.spread), part.format_sigma, guess)
+        for side, guess in zip(sigmas, layout, strict=True)
+    )
     return low, high
+
+
+def layout_sigmas(
+    workload: Workload, layouts: Sequence[tuple[RolloutSplit, Operating]], pool: Pool, decoded_s: float
+) -> tuple[float, float]:
+    """Log spread (below, above) of decoding speed on `pool` because nobody says how large a replica is.
+
+    `layouts`: the smallest and largest that could give the run's seconds, taken as p10 and p90 as any prior;
+    `decoded_s`: seconds of work and tail at the likeliest. 0 on both sides where the run says its replica.
+    """
+    logs = [0.0]
+    for split, at in layouts:
+        _, parts, _ = decoded_on(workload, split, at, pool)
+        if parts is not None and decoded_s > 0:
+            logs.append(math.log(sum(part.seconds for part in parts) / decoded_s))
+    z = z_value(BAND_MASS)
+    return max(logs) / z, -min(logs) / z
 
 
 def _reached(before: Decoded, after: Decoded, share: float) -> Decoded:

@@ -10,6 +10,7 @@ from models.moved_decode import (
     decoded_on,
     format_gain,
     format_sigma,
+    layout_sigmas,
     no_peak,
     reached_speed,
     wider,
@@ -184,9 +185,10 @@ def _engines(workload: Workload, calibration: Calibration, target: Target) -> _P
             work_s = target.fixed_frac * kept_s + (1 - target.fixed_frac) * work_s
     prefill_s = split.prefill_s / reached_speed(own, pool) / target.prefill.factor
     prefill_s *= _fewer(own, pool, target.fixed_frac)
+    guess = layout_sigmas(workload, calibration.layouts, pool, work.seconds + tail.seconds)
     sigmas = {
-        "rollout_work": wider(target.decode.sigmas, work),
-        "rollout_tail": wider(target.decode.sigmas, tail),
+        "rollout_work": wider(target.decode.sigmas, work, guess),
+        "rollout_tail": wider(target.decode.sigmas, tail, guess),
         "prefill": _and_format(target.prefill.sigmas, own, pool),
     }
     parts = (work_s, tail_s, prefill_s)

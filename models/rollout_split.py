@@ -65,12 +65,16 @@ class RolloutSplit:
 
 @dataclass(frozen=True)
 class RolloutFit:
-    """The split of a rollout phase, its factors, where engines operate; no split with what is refused."""
+    """The split of a rollout phase, its factors, where engines operate; no split with what is refused.
+
+    `others`: splits at the smallest and largest replica that could give the seconds, where nobody says it.
+    """
 
     split: RolloutSplit | None
     operating: Operating
     factors: tuple[Factor, ...]
     refusals: tuple[Refusal, ...] = ()
+    others: tuple[tuple[RolloutSplit, Operating], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,13 +115,17 @@ def fit_replica(
         options if workload.mode == "async" else sorted(options, key=partial(_apart, workload, rollout_s))
     )
     fits = [fit_rollout(workload, at, rollout_s, points) for at in ranked]
-    sizes = [fit.operating.replica_gpus for fit in fits if not fit.refusals]
-    if not sizes:
+    told = [(fit.split, fit.operating) for fit in fits if not fit.refusals and fit.split is not None]
+    if not told:
         return min(fits, key=lambda fit: fit.refusals[0].value)
     best = next(fit for fit in fits if not fit.refusals)
+    sizes = [at.replica_gpus for _, at in told]
     usual = (float(min(sizes)), float(best.operating.replica_gpus), float(max(sizes)))
     words = "not logged; where usual engines come closest to the seconds, between those that could give them"
-    return replace(best, factors=(*best.factors, prior("rollout", "replica_gpus", "GPUs", usual, words)))
+    ends = (min(told, key=lambda one: one[1].replica_gpus), max(told, key=lambda one: one[1].replica_gpus))
+    others = tuple(one for one in ends if one[1].replica_gpus != best.operating.replica_gpus)
+    guess = prior("rollout", "replica_gpus", "GPUs", usual, words)
+    return replace(best, factors=(*best.factors, guess), others=others)
 
 
 def _apart(workload: Workload, rollout_s: Floats, at: Operating) -> float:

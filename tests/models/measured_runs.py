@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from models.calibration import calibrate
 from models.decode import DecodeFactors, DecodeLoad, capacity, decode_step
 from models.lengths import Lengths, lengths_of_quantiles
 from models.logprob import LogprobLoad, logprob
 from models.machine import Machine, Rates
 from models.prefill import PrefillLoad, prefill
-from models.projection import Band, Target
+from models.projection import Band, Projection, Target, project
 from models.rollout import Rollout, RolloutLoad, rollout_closed_form
 from models.training import TrainLoad, training
 from models.weight_sync import SyncLoad, SyncRates, weight_sync
@@ -117,3 +118,14 @@ def target(machine: Machine, gpus=64, trainer=None, precisions=("fp8", "bf16"), 
 def point(tokens: float) -> Lengths:
     """All responses as long as each other."""
     return Lengths(np.array([tokens]), np.array([1.0]))
+
+
+def projected(run, *targets, seen=None, draws=2000, seed=0) -> Projection:
+    """The run, calibrated on its own seconds, on the targets."""
+    seen = measured(run) if seen is None else seen
+    return project(run, seen, calibrate(run, seen), targets, draws, seed)
+
+
+def middle(found: Projection, phase: str, at: int = 0) -> float:
+    """Central seconds of a phase."""
+    return found.moves[at].seconds[phase]
