@@ -132,7 +132,7 @@ def _pool_bars(data: pd.DataFrame, value: str, notes: dict[int, str], mode: Mode
         label = theme.phase_label(phase)
         told: dict[int, str] = {}
         if phase == FOLDED:
-            told = {b: parts_told(mine, value, amount) for b, mine in rows.groupby("bin")}
+            told = parts_told(rows, "bin", value, amount)
         faded = [1.0 if kept else 0.4 for kept in part["kept"].fillna(True)]
         traces.append(
             go.Bar(

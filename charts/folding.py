@@ -1,5 +1,7 @@
 """Small phases drawn as one, so that a stack has few colours."""
 
+from typing import Any
+
 import pandas as pd
 
 from charts import theme
@@ -43,7 +45,12 @@ def _shares(data: pd.DataFrame, value: str, panel: str | None) -> pd.Series:
     return (each / total.where(total > 0)).fillna(0.0).groupby(level=1).max()
 
 
-def parts_told(rows: pd.DataFrame, value: str, shown: str) -> str:
-    """Return a line for each phase inside a folded bar, largest first; `shown` formats one amount."""
-    sums = rows.groupby("part")[value].sum().sort_values(ascending=False, kind="stable")
-    return "".join(f"<br>{theme.phase_label(p)}: {shown.format(v)}" for p, v in sums.items())
+def parts_told(rows: pd.DataFrame, by: str, value: str, shown: str) -> dict[Any, str]:
+    """Return, for each bar named in `by`, a line for each phase folded into it, largest first; `shown`
+    formats one amount.
+    """
+    sums = rows.groupby([by, "part"])[value].sum().sort_values(ascending=False, kind="stable")
+    told: dict[Any, str] = {}
+    for (bar, part), amount in sums.items():
+        told[bar] = f"{told.get(bar, '')}<br>{theme.phase_label(part)}: {shown.format(amount)}"
+    return told

@@ -59,7 +59,7 @@ def _phase_bar(data: pd.DataFrame, phase: str, mode: Mode) -> go.Bar:
     label = theme.phase_label(phase)
     names = [[theme.escape(r), ""] for r in part.index]
     if phase == FOLDED:
-        told = {run: parts_told(mine, "usd", "${:,.2f}") for run, mine in rows.groupby("run")}
+        told = parts_told(rows, "run", "usd", "${:,.2f}")
         names = [[theme.escape(r), told[r]] for r in part.index]
     return go.Bar(
         x=list(part),

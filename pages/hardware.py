@@ -12,6 +12,7 @@ from pages.parts.compute import compute_or_stop
 from pages.parts.download import csv_button, show_chart
 from pages.parts.frame import show_title
 from pages.parts.notices import show_warnings
+from pages.parts.pictures import picture
 from pages.parts.search import chosen_first, search_rows
 from pages.parts.spec_table import comparison_html
 from pages.parts.state import current, note, settle
@@ -123,7 +124,7 @@ def show_prices(result: object, book_rows: pd.DataFrame, text: str) -> None:
             lambda k: charts.KIND_WORDS.get(k, k),
             "List prices and three-year rents differ by a factor of two: they never share a chart.",
         )
-        show_chart(charts.price_dots(result, state.theme, kind), key="hw_price_dots")
+        show_chart(picture(charts.price_dots, result, state.theme, kind), key="hw_price_dots")
     st.page_link("prices.py", label="Add, override, date or import prices", icon=":material/sell:")
     show_rows(book_rows, "prices", text, "prices")
 
@@ -168,7 +169,7 @@ tabs = st.tabs(["Prices", "Bars", "Claims", "LLMs", "Benchmarks", "Cost paramete
 with tabs[0]:
     show_prices(result, tables["prices"], text)
 with tabs[1]:
-    show_chart(charts.bars(result, state.theme), key="hw_bars")
+    show_chart(picture(charts.bars, result, state.theme), key="hw_bars")
 with tabs[2]:
     st.caption(
         "Statements somebody made, for scenarios only. Several describe one effect: do not multiply them."

@@ -9,6 +9,7 @@ from pages.parts.compute import compute_or_stop
 from pages.parts.download import show_chart
 from pages.parts.frame import show_head, stop_when_empty
 from pages.parts.ledgertable import controls, matching, phase_order, prepare, show_comparison, show_ledger
+from pages.parts.pictures import picture
 from pages.parts.state import current
 from pages.parts.tables import show_table
 
@@ -34,7 +35,7 @@ else:
     else:
         st.caption("Select two or more rows to compare them side by side.")
 
-show_chart(ledger_charts.score_by_usd(result, state.theme), key="overview-score-by-usd")
-show_chart(ledger_charts.spend_by_phase(result, state.theme), key="overview-spend-by-phase")
+show_chart(picture(ledger_charts.score_by_usd, result, state.theme), key="overview-score-by-usd")
+show_chart(picture(ledger_charts.spend_by_phase, result, state.theme), key="overview-spend-by-phase")
 show_table(result, "lost", title="Work that was lost, by attempt and cause")
 show_how([result], "overview")

@@ -14,6 +14,7 @@ from pages.parts.compute import compute_or_stop
 from pages.parts.download import csv_button, show_chart
 from pages.parts.frame import show_title
 from pages.parts.notices import docs_address, show_warnings
+from pages.parts.pictures import picture
 from pages.parts.price_forms import show_add, show_change, show_rates, show_said
 from pages.parts.price_import import show_import
 from pages.parts.price_scenario import show_scenario
@@ -105,7 +106,7 @@ def show_history(platform: str, kinds: list[str]) -> None:
         "pb_history", "Kind in the chart", kinds, default if default in kinds else kinds[0], kind_word
     )
     told = compute_or_stop("pricebook", {"platform": platform})
-    show_chart(charts.history(told, state.theme, kind), key="pb_history_chart")
+    show_chart(picture(charts.history, told, state.theme, kind), key="pb_history_chart")
 
 
 state = current()

@@ -14,6 +14,7 @@ from pages.parts.download import show_chart
 from pages.parts.figures import show_figures
 from pages.parts.frame import show_head, stop_when_empty
 from pages.parts.notices import show_warnings
+from pages.parts.pictures import picture
 from pages.parts.state import current
 from pages.parts.tables import show_table
 from pages.parts.words import md_escape
@@ -40,8 +41,8 @@ with slot:
 
 if timed:
     draw = step_charts.step_stack_usd if unit == "dollars" else step_charts.step_stack
-    show_chart(draw(steps, state.theme), key=f"rollouts-steps-{unit}")
-    show_chart(step_charts.if_free(steps, state.theme), key="rollouts-if-free")
+    show_chart(picture(draw, steps, state.theme), key=f"rollouts-steps-{unit}")
+    show_chart(picture(step_charts.if_free, steps, state.theme), key="rollouts-if-free")
 
 st.subheader("How fast and how long", anchor=False)
 st.markdown(md_escape(flowing(rollouts.answer)))
@@ -51,17 +52,17 @@ rate = known[0] if known else None
 if len(known) > 1:
     names = {r: rollout_charts.RATES[r][0] for r in known}
     rate = dropdown("ro_rate", "Rate", known, known[0], names.__getitem__)
-show_chart(rollout_charts.throughput(rollouts, state.theme, rate), key="rollouts-throughput")
-show_chart(rollout_charts.lengths(rollouts, state.theme), key="rollouts-lengths")
+show_chart(picture(rollout_charts.throughput, rollouts, state.theme, rate), key="rollouts-throughput")
+show_chart(picture(rollout_charts.lengths, rollouts, state.theme), key="rollouts-lengths")
 left, right = st.columns(2)
 with left:
-    show_chart(rollout_charts.truncation(rollouts, state.theme), key="rollouts-truncation")
+    show_chart(picture(rollout_charts.truncation, rollouts, state.theme), key="rollouts-truncation")
 with right:
-    show_chart(rollout_charts.staleness(rollouts, state.theme), key="rollouts-staleness")
-dropped = rollout_charts.dropped(rollouts, state.theme)
+    show_chart(picture(rollout_charts.staleness, rollouts, state.theme), key="rollouts-staleness")
+dropped = picture(rollout_charts.dropped, rollouts, state.theme)
 if dropped.data:
     show_chart(dropped, key="rollouts-dropped")
-calls = sandbox_charts.sandbox(rollouts, state.theme)
+calls = picture(sandbox_charts.sandbox, rollouts, state.theme)
 if calls.data:
     show_chart(calls, key="rollouts-sandbox")
 
@@ -69,7 +70,7 @@ st.subheader("What one costs", anchor=False)
 st.markdown(md_escape(flowing(costs.answer)))
 show_figures(costs)
 show_warnings(costs)
-show_chart(unit_charts.unit_costs(costs, state.theme), key="rollouts-unit-costs")
+show_chart(picture(unit_charts.unit_costs, costs, state.theme), key="rollouts-unit-costs")
 
 st.subheader("Tables", anchor=False)
 show_table(steps, "phases", title="Phases: seconds and dollars")

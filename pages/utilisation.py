@@ -15,6 +15,7 @@ from pages.parts.download import show_chart
 from pages.parts.figures import show_figures
 from pages.parts.frame import is_nothing, show_head, stop_when_empty
 from pages.parts.notices import show_warnings
+from pages.parts.pictures import picture
 from pages.parts.state import current
 from pages.parts.tables import show_table
 from pages.parts.waste_settings import SPELL, in_units, settings
@@ -85,7 +86,7 @@ waste = compute_or_stop("waste", asked)
 result = of_run if measure == "gpu_util" else compute_or_stop("utilisation", {**picked, "measure": measure})
 with head:
     show_head("GPU utilisation", [waste, result], ["gpu_paid", "working_share", "waste_share", "stalled_usd"])
-show_chart(waste_charts.ladder(waste, state.theme), key="utilisation-ladder")
+show_chart(picture(waste_charts.ladder, waste, state.theme), key="utilisation-ladder")
 
 st.subheader("What was measured", anchor=False)
 absent = "" if measure in recorded else f"**{md_escape(name(measure))}: not recorded** for this choice.  \n"
@@ -95,8 +96,8 @@ st.caption(
 )
 show_figures(result, ["utilisation", "coverage", "coverage_of_allocated", "energy"])
 show_warnings(result)
-show_chart(charts.heat(result, state.theme), key="utilisation-heat")
-show_chart(charts.timeline(result, state.theme), key="utilisation-timeline")
+show_chart(picture(charts.heat, result, state.theme), key="utilisation-heat")
+show_chart(picture(charts.timeline, result, state.theme), key="utilisation-timeline")
 if picked:
     show_chart(waste_charts.track(waste, state.theme, result.tables["timeline"]), key="utilisation-track")
 

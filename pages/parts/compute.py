@@ -15,6 +15,7 @@ from pages.parts.notices import show_error
 from pages.parts.state import current
 
 MAX_RESULTS = 256
+_KEY = "_page_key"
 
 
 def compute(question: str, params: Mapping[str, Any] | None = None) -> Result:
@@ -42,5 +43,13 @@ def compute_or_stop(question: str, params: Mapping[str, Any] | None = None) -> R
 
 
 @st.cache_data(max_entries=MAX_RESULTS, show_spinner=False)
-def _cached(question: str, params: str, version: tuple[str, ...], _view: View) -> Result:  # noqa: ARG001
-    return run(question, _view, json.loads(params))
+def _cached(question: str, params: str, version: tuple[str, ...], _view: View) -> Result:
+    result = run(question, _view, json.loads(params))
+    object.__setattr__(result, _KEY, (question, params, *version))  # no field: what is saved does not hold it
+    return result
+
+
+def key_of(result: Result) -> tuple[str, ...] | None:
+    """Return what a kept answer depends on, the same for equal answers; None for a result made otherwise."""
+    key: tuple[str, ...] | None = getattr(result, _KEY, None)
+    return key

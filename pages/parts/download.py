@@ -70,6 +70,7 @@ def show_chart(fig: go.Figure, key: str, on_pick: Callable[[dict[str, Any]], Non
     name = re.sub(r"[^a-z0-9]+", "-", key.lower()).strip("-")
     image = {**PLOTLY_CONFIG["toImageButtonOptions"], "filename": name}
     if on_pick is not None:
+        fig = go.Figure(fig)
         fig.update_layout(clickmode="event+select", dragmode=False)
         fig.update_traces(selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}})
     st.plotly_chart(
