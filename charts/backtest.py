@@ -25,21 +25,7 @@ def errors(result: Result, mode: Mode = "light") -> go.Figure:
     fig = go.Figure()
     for place, (label, part) in enumerate(rules[rules["set"].isin(names)].groupby("label", sort=False)):
         fig.add_trace(_rule(part, names, str(label), SHAPES[place % len(SHAPES)], colours.quiet))
-    marker = {"color": colours.accent, "size": 12}
-    whiskers = error_bars(
-        *(100 * shown[c] for c in ("median_abs_error", "boot_low", "boot_high")), colours.text
-    )
-    fig.add_trace(
-        go.Scatter(
-            x=100 * shown["median_abs_error"],
-            y=shown["label"],
-            error_x=whiskers,
-            mode="markers",
-            name="the projection",
-            hovertemplate=HOVER,
-            marker=marker,
-        )
-    )
+    fig.add_trace(_own(shown, colours.accent, colours.text))
     theme.apply(
         fig,
         title=TITLE,
@@ -53,6 +39,19 @@ def errors(result: Result, mode: Mode = "light") -> go.Figure:
     fig.update_xaxes(rangemode="tozero")
     fig.update_yaxes(categoryorder="array", categoryarray=list(shown["label"]))
     return fig
+
+
+def _own(shown: pd.DataFrame, colour: str, ink: str) -> go.Scatter:
+    ends = (100 * shown[c] for c in ("median_abs_error", "boot_low", "boot_high"))
+    return go.Scatter(
+        x=100 * shown["median_abs_error"],
+        y=shown["label"],
+        error_x=error_bars(*ends, ink),
+        mode="markers",
+        name="the projection",
+        hovertemplate=HOVER,
+        marker={"color": colour, "size": 12},
+    )
 
 
 def _rule(part: pd.DataFrame, names: dict[str, str], label: str, shape: str, colour: str) -> go.Scatter:

@@ -1,6 +1,7 @@
 """What the answer rests on: phases that fill the step, phases that blur it, and claims that would move it."""
 
 import textwrap
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -104,17 +105,7 @@ def claims(result: Result, mode: Mode = "light") -> go.Figure:
     labels = [f"{r['claim_id']} · {r['target']}" for r in rows.to_dict("records")]
     colours = theme.palette(mode)
     fig = go.Figure()
-    fig.add_trace(
-        go.Bar(
-            x=rows["step_s_with"] - rows["step_s_without"],
-            base=rows["step_s_without"],
-            y=labels,
-            orientation="h",
-            name="what the claim changes",
-            marker=theme.status_marker(colours.accent, "assumed", mode),
-            hoverinfo="skip",
-        )
-    )
+    fig.add_trace(_change(rows, labels, theme.status_marker(colours.accent, "assumed", mode)))
     fig.add_trace(_step(rows, "step_s_without", labels, "without the claim", "circle", colours.quiet))
     held = _step(rows, "step_s_with", labels, "with the claim", "diamond-open", colours.accent)
     held.error_x = error_bars(rows["step_s_with"], rows["step_s_low"], rows["step_s_high"], colours.accent)
@@ -133,6 +124,18 @@ def claims(result: Result, mode: Mode = "light") -> go.Figure:
     fig.update_layout(barmode="overlay")
     fig.update_xaxes(rangemode="tozero", tickformatstops=theme.TICKS, nticks=6)
     return fig
+
+
+def _change(rows: pd.DataFrame, labels: Sequence[str], marker: Mapping[str, Any]) -> go.Bar:
+    return go.Bar(
+        x=rows["step_s_with"] - rows["step_s_without"],
+        base=rows["step_s_without"],
+        y=labels,
+        orientation="h",
+        name="what the claim changes",
+        marker=marker,
+        hoverinfo="skip",
+    )
 
 
 def _step(

@@ -90,21 +90,14 @@ def rows_dressed(
     `heads`: a name and what stands beside it in quiet letters, or under it where one is too long for a phone;
     the caller has escaped both. `unknown`: row -> why it has no bar, in words.
     """
-    tall = any(len(html.unescape(f"{name} {tail}")) > LINE_WIDE for name, tail in heads)
-    row_px = TALL_ROW_PX if tall else ROW_PX
+    row_px = _row_px(heads)
     theme.apply(
         fig, title=title, subtitle=note, alt=alt, table=table, mode=mode, x=x,
         height=AROUND_PX + row_px * len(names),
     )  # fmt: skip
-    colours = theme.palette(mode)
     above = (BAR_PX / 2 + 3) / row_px
-    for place, (name, (head, tail)) in enumerate(zip(names, heads, strict=True)):
-        between = "<br>" if tall else "  "
-        text = f"<b>{head}</b>{between}{small(tail, mode)}" if tail else f"<b>{head}</b>"
-        _text(fig, text, place - above, colours.text, 12, "bottom")
-        why = (unknown or {}).get(name)
-        if why:
-            _text(fig, _folded(why), place - above + 1 / row_px, colours.quiet, 11, "top")
+    for place, (name, head) in enumerate(zip(names, heads, strict=True)):
+        _head(fig, head, (unknown or {}).get(name, ""), place - above, row_px, mode)
     fig.update_traces(width=BAR_PX / row_px, selector={"type": "bar"})
     fig.update_yaxes(
         type="category",
@@ -118,6 +111,22 @@ def rows_dressed(
         fixedrange=True,
     )
     return fig
+
+
+def _row_px(heads: Sequence[tuple[str, str]]) -> float:
+    tall = any(len(html.unescape(f"{name} {tail}")) > LINE_WIDE for name, tail in heads)
+    return TALL_ROW_PX if tall else ROW_PX
+
+
+def _head(fig: go.Figure, head: tuple[str, str], why: str, y: float, row_px: float, mode: Mode) -> None:
+    """Name and tail over a row at `y`, and below them why it has no bar."""
+    colours = theme.palette(mode)
+    name, tail = head
+    between = "<br>" if row_px == TALL_ROW_PX else "  "
+    text = f"<b>{name}</b>{between}{small(tail, mode)}" if tail else f"<b>{name}</b>"
+    _text(fig, text, y, colours.text, 12, "bottom")
+    if why:
+        _text(fig, _folded(why), y + 1 / row_px, colours.quiet, 11, "top")
 
 
 def _text(fig: go.Figure, text: str, y: float, colour: str, size: int, anchor: str) -> None:

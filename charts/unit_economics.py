@@ -51,6 +51,12 @@ def unit_costs(result: Result, mode: Mode = "light") -> go.Figure:
         mode=mode,
         height=40 + len(units) * (74 + 26 * len(runs)),
     )
+    _axes(fig, runs)
+    theme.name_panels(fig, mode)
+    return fig
+
+
+def _axes(fig: go.Figure, runs: list[str]) -> None:
     fig.update_layout(showlegend=False, bargap=0.3)
     fig.update_xaxes(tickprefix="$", rangemode="tozero", nticks=5)
     fig.update_yaxes(
@@ -60,8 +66,6 @@ def unit_costs(result: Result, mode: Mode = "light") -> go.Figure:
         showgrid=False,
         zeroline=False,
     )
-    theme.name_panels(fig, mode)
-    return fig
 
 
 def _bars(part: pd.DataFrame, runs: list[str], colours: Mapping[str, str], mode: Mode) -> go.Bar:

@@ -76,15 +76,7 @@ def operate(
     cap = cap if workload.max_batch is None else min(cap, workload.max_batch)
     if replicas < 1 or not cap >= 1:
         return None
-    requests = workload.rollouts / replicas
-    if workload.mode == "async":
-        batch = min(cap, requests * (workload.lag + 1), in_flight)
-        work = requests * workload.lengths.mean / batch
-        total = max(float(workload.lengths.expected_longest(workload.rollouts)), work)
-    else:
-        full, steps = phase_steps(workload.lengths, _slots(workload, replicas, cap))
-        batch, total = float(full), float(steps)
-        work = requests * workload.lengths.mean / batch
+    batch, work, total = _steps(workload, replicas, cap, in_flight)
     return Operating(
         replica_gpus=replica_gpus,
         replicas=replicas,
@@ -97,6 +89,17 @@ def operate(
         expert_parallel=spread,
         kept=kept,
     )
+
+
+def _steps(workload: Workload, replicas: int, cap: float, in_flight: float) -> tuple[float, float, float]:
+    """Batch of a replica, decode steps of all tokens at it, and those until the last response ends."""
+    requests = workload.rollouts / replicas
+    if workload.mode == "async":
+        batch = min(cap, requests * (workload.lag + 1), in_flight)
+        work = requests * workload.lengths.mean / batch
+        return batch, work, max(float(workload.lengths.expected_longest(workload.rollouts)), work)
+    full, steps = phase_steps(workload.lengths, _slots(workload, replicas, cap))
+    return float(full), requests * workload.lengths.mean / float(full), float(steps)
 
 
 def occupied(workload: Workload, at: Operating) -> tuple[Floats, Floats]:

@@ -175,11 +175,25 @@ def project(
     if calibration.split is not None and calibration.split.tail_range[0] < calibration.split.tail_range[2]:
         _spread_tail(phases, calibration.split.tail_range, noise)
     whole = _whole(moves, noise, measured, calibration.step_s)
-    if measured.has_phases:
-        exposed, total = _exposed(phases, workload.mode, workload.lag, calibration.overlap)
-    else:
+    basis: Literal["phases", "whole step"] = "phases" if measured.has_phases else "whole step"
+    if basis == "whole step":
         phases = {phase: np.full_like(whole, math.nan) for phase in PHASES}
-        exposed, total = phases, whole
+    return _projection(workload, moves, noise, phases, whole, calibration.overlap, basis)
+
+
+def _projection(
+    workload: Workload,
+    moves: tuple[Move, ...],
+    noise: "_Noise",
+    phases: dict[str, Floats],
+    whole: Floats,
+    overlap: float,
+    basis: Literal["phases", "whole step"],
+) -> Projection:
+    """Phases (targets, draws) composed in the run's mode; the whole step where there are none."""
+    exposed, total = phases, whole
+    if basis == "phases":
+        exposed, total = _exposed(phases, workload.mode, workload.lag, overlap)
     held = np.array([one.gpus for one in moves], dtype=np.float64)
     return Projection(
         phases={phase: array.T for phase, array in phases.items()},
@@ -189,10 +203,10 @@ def project(
         whole_step_s=whole.T,
         software=noise.software.T,
         moves=moves,
-        basis="phases" if measured.has_phases else "whole step",
+        basis=basis,
         mode=workload.mode,
         lag=workload.lag,
-        overlap=calibration.overlap,
+        overlap=overlap,
     )
 
 

@@ -67,13 +67,7 @@ def best_of(
     Raises ValueError when shapes do not line up or a score is missing or outside 0..1.
     """
     z_value(confidence)
-    old, new = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
-    if new.ndim != 2 or not len(new) or old.shape != new.shape[1:]:
-        raise ValueError(
-            f"(tasks,) before and (candidates, tasks) after are needed: {old.shape}, {new.shape}"
-        )
-    if not (((old >= 0) & (old <= 1)).all() and ((new >= 0) & (new <= 1)).all()):
-        raise ValueError("every task needs a score in 0..1 for every candidate")
+    old, new = _scores(before, after)
     joint = joint_means(new - old, clusters, estimand=estimand)
     noise = joint.noise(draws, seed)
     chosen = int(joint.values.argmax())
@@ -88,6 +82,18 @@ def best_of(
     low = max(-1.0, min(was.low, was.value - most * seen.se, value))
     corrected = Interval(value, low, was.high, was.n, confidence)
     return BestOf(chosen, len(new), was, inflation, corrected)
+
+
+def _scores(before: npt.ArrayLike, after: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Both as arrays. Raises ValueError when shapes do not line up or a score is missing or outside 0..1."""
+    old, new = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
+    if new.ndim != 2 or not len(new) or old.shape != new.shape[1:]:
+        raise ValueError(
+            f"(tasks,) before and (candidates, tasks) after are needed: {old.shape}, {new.shape}"
+        )
+    if not (((old >= 0) & (old <= 1)).all() and ((new >= 0) & (new <= 1)).all()):
+        raise ValueError("every task needs a score in 0..1 for every candidate")
+    return old, new
 
 
 def expected_inflation(joint: JointMeans, noise: Floats) -> float:

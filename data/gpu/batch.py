@@ -50,9 +50,7 @@ def build(
     instances = _within({one.gpu for one in rows.gpus if one.mig})
     every = SqlSums(rows, measures, instances if any(one.mig for one in rows.gpus) else "")
     if not file.has_time:
-        row_facts(facts, rows.gpus, ids, measures, every)
-        batch.ignored["no time column"] += sum(one.rows for one in rows.gpus)
-        batch.warnings.append(NO_TIME)
+        _untimed(file, batch, ids, every)
         return
     stamp = _utc(file, batch, choices)
     _odd_wholes(file, batch)
@@ -72,6 +70,13 @@ def build(
         batch.tables["gpus"] = _gpus_table(file, ids, choices)
     has_zone = rows.offset is not None or bool(choices.timezone)
     timed_facts(facts, rows.gpus, measures, sums, rows.offset, has_zone)
+
+
+def _untimed(file: GpuFile, batch: Batch, ids: Mapping[int, str], sums: Sums) -> None:
+    """Facts of a table without a time: its rows are counted, none is a sample."""
+    row_facts(batch.facts, file.rows.gpus, ids, file.measures, sums)
+    batch.ignored["no time column"] += sum(one.rows for one in file.rows.gpus)
+    batch.warnings.append(NO_TIME)
 
 
 def _hold(file: GpuFile, batch: Batch, ids: Mapping[int, str], stamp: str, instances: str) -> None:
