@@ -11,6 +11,8 @@ from data import store as stores
 from data.store import Store, get_store
 
 ROUTER = Path(__file__).resolve().parents[2] / "pages" / "router.py"
+START = "overview.py"
+"""The page of an address without one."""
 
 
 @pytest.fixture
@@ -55,10 +57,15 @@ def store(home: Path) -> Store:
 
 @pytest.fixture
 def app(home: Path) -> Callable[..., AppTest]:
-    """Start the router, optionally with URL parameters: app(runs=['a', 'b'], price='x')."""
+    """Start the router on a page, optionally with URL parameters: app("money.py", runs=["a"], price="x").
 
-    def start(**query: str | list[str]) -> AppTest:
+    A page that is named is opened straight, as from a bookmark; Overview is not drawn before it.
+    """
+
+    def start(page: str = "", /, **query: str | list[str]) -> AppTest:
         at = AppTest.from_file(str(ROUTER), default_timeout=60)
+        if page not in ("", START):
+            at.switch_page(page)
         for name, value in query.items():
             at.query_params[name] = value
         return at.run()

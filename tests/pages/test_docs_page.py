@@ -33,7 +33,7 @@ def test_every_page_of_the_docs_opens_and_its_links_lead_to_topics(app: Callable
 
 
 def test_an_address_opens_its_topic(app: Callable[..., AppTest]) -> None:
-    at = app(topic="Checks").switch_page("docs.py").run()
+    at = app("docs.py", topic="Checks")
     assert not at.exception and not at.warning
     assert at.selectbox(key="topic").value == "checks"
 
@@ -41,8 +41,7 @@ def test_an_address_opens_its_topic(app: Callable[..., AppTest]) -> None:
 def test_a_failed_check_links_to_its_page(app: Callable[..., AppTest], loaded: Store) -> None:
     with loaded.transaction() as con:
         con.execute("UPDATE steps SET throughput = throughput * 3 WHERE run = 'h100-sync' AND step = 5")
-    at = app(runs=["h100-sync"])
-    at.switch_page("rollouts.py").run()
+    at = app("rollouts.py", runs=["h100-sync"])
     assert not at.exception
     assert any(
         "[Throughput identity](/docs?topic=Checks&check=throughput_against_tokens)" in m.value
@@ -52,7 +51,7 @@ def test_a_failed_check_links_to_its_page(app: Callable[..., AppTest], loaded: S
 
 def test_the_section_of_a_check_stands_first(app: Callable[..., AppTest]) -> None:
     linked = list(CHECKS)[-1]
-    at = app(topic="Checks", check=linked).switch_page("docs.py").run()
+    at = app("docs.py", topic="Checks", check=linked)
     assert at.selectbox(key="check").value == linked
     for code in reversed(CHECKS):
         at.selectbox(key="check").select(code).run()
@@ -60,5 +59,5 @@ def test_the_section_of_a_check_stands_first(app: Callable[..., AppTest]) -> Non
         first, whole = (m.value for m in at.markdown[-2:])
         assert first.startswith("### ") and f"`{code}`" in first and first.count("###") == 1
         assert len(first) > 60 and first in whole
-    at = app(topic="Checks", check="nonsense").switch_page("docs.py").run()
+    at = app("docs.py", topic="Checks", check="nonsense")
     assert "nonsense" in at.warning[0].value

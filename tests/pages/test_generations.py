@@ -17,7 +17,7 @@ RUBIN = {"pr_run": "h100-sync", "pr_on": "Vera Rubin NVL72"}
 
 def opened(app: App, **query: str | list[str]) -> AppTest:
     """The page as a link opens it: the first run of the script drew Overview, so its notices are let go."""
-    at = app(**query).switch_page("generations.py").run()
+    at = app("generations.py", **query)
     assert not at.exception
     return at
 

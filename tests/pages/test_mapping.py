@@ -26,8 +26,7 @@ def _text(at: AppTest) -> str:
 
 
 def _drop(app: App, name: str, content: bytes) -> AppTest:
-    at = app()
-    at.switch_page("telemetry.py").run()
+    at = app("telemetry.py")
     at.file_uploader[0].upload(name, content)
     return at.run()
 

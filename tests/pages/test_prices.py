@@ -15,7 +15,7 @@ LIST = "h100-sxm-reserved-3y-neocloud-2026-07"
 @pytest.fixture
 def page(app: Callable[..., AppTest], store: Store) -> Callable[..., AppTest]:
     def start(**query: str) -> AppTest:
-        at = app(**query).switch_page("prices.py").run()
+        at = app("prices.py", **query)
         assert not at.exception
         return at
 
@@ -89,7 +89,7 @@ def test_a_rate_is_entered_and_echoed_both_ways(page: Callable[..., AppTest], st
 
 
 def test_runs_are_repriced_beside_what_is_stored(app: Callable[..., AppTest], loaded: Store) -> None:
-    at = app().switch_page("prices.py").run()
+    at = app("prices.py")
     at.selectbox(key="reprice_kind").set_value("on_demand.neocloud").run()
     assert not at.exception
     assert "what is stored stays as it is" in text(at)

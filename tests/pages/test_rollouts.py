@@ -16,7 +16,7 @@ def specs(at: AppTest) -> dict[str, dict]:
 
 
 def opened(app: App, **query: str | list[str]) -> AppTest:
-    return app(**query).switch_page("rollouts.py").run()
+    return app("rollouts.py", **query)
 
 
 def test_the_bottleneck_is_said_and_drawn(app: App, example: Store) -> None:

@@ -22,8 +22,7 @@ def texts(at) -> str:
 
 
 def links(app):
-    at = app()
-    at.switch_page("links.py").run()
+    at = app("links.py")
     assert not at.exception
     return at
 

@@ -10,7 +10,7 @@ App = Callable[..., AppTest]
 
 
 def opened(app: App, **query: str) -> AppTest:
-    return app(**query).switch_page("tenure.py").run()
+    return app("tenure.py", **query)
 
 
 def answer(at: AppTest) -> str:

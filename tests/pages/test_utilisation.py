@@ -11,7 +11,7 @@ App = Callable[..., AppTest]
 
 
 def opened(app: App, **query: str | list[str]) -> AppTest:
-    return app(**query).switch_page("utilisation.py").run()
+    return app("utilisation.py", **query)
 
 
 def words(at: AppTest) -> str:
