@@ -114,7 +114,7 @@ def test_bulk_and_exact_paths_agree_and_balance(lines: list[str], newline: bool)
 
 
 @given(text=st.text(st.sampled_from('a1,"\n '), max_size=60))
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=some(67))
 def test_no_line_of_any_text_is_lost(text: str) -> None:
     body = "x,y\n" + text
     with tempfile.TemporaryDirectory() as folder:

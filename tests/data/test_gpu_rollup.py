@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.gpu.rollup import FAR_GAP_S, connect, coverage_sql, hold, minutes_sql, time_facts, with_gaps_sql
+from tests.examples import some
 
 START = datetime(2026, 1, 1, 23, 58, 30)
 Sample = tuple[str, float, float | None]
@@ -55,7 +56,7 @@ SAMPLES = st.lists(
 
 
 @given(samples=SAMPLES)
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=some(14))
 def test_hold_minutes_and_coverage_follow_the_definition(samples: list[Sample]) -> None:
     con, duplicates = held(samples)
     want = slow(samples)

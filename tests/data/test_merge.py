@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from data.merge import Merged, merge
 from data.migrations import migrate
+from tests.examples import some
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +84,7 @@ def test_faults_of_a_reader_are_loud(con):
 EVENTS = st.lists(st.tuples(st.sampled_from(["a", "b"]), st.sampled_from([None, 1.0, 2.0])), max_size=12)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=some(9), deadline=None)
 @given(EVENTS, st.integers(0, 12))
 def test_rows_without_a_key_count_as_often_as_the_longest_export_shows_them(con, events, cut):
     """A prefix first and the whole later hold what the whole alone holds, repeated events included."""
@@ -101,7 +102,7 @@ ROWS = st.dictionaries(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=some(9), deadline=None)
 @given(ROWS, ROWS)
 def test_order_of_uploads_does_not_matter_when_they_agree(con, left, right):
     results = []

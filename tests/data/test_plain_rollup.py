@@ -25,6 +25,7 @@ from data.parse.csvio import CsvCounts
 from data.parse.values import NumberRule
 from data.readers.base import no_progress
 from data.tables import ddl
+from tests.examples import some
 
 PERCENT = NumberRule(" %", 0.01, 0.0, 1.0, False)
 WATT = NumberRule("", 1.0, 0.0, 1e6, False)
@@ -77,7 +78,7 @@ def stored(parts: Path, files: Sequence[Path], rolled: Rolled | None) -> dict[st
     return found
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=some(9), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(gaps=GAPS_US, data=st.data())
 def test_loops_store_what_sql_finds_in_the_parts(
     gaps: list[tuple[int, int]], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

@@ -16,6 +16,7 @@ from data.money.price_entry import add_price, override_price, retire_price
 from data.money.prices import in_force
 from data.store import Store
 from data.workspace import utc_now
+from tests.examples import some
 
 LIST = "h100-sxm-reserved-3y-neocloud-2026-07"
 RENT = ("h100-sxm", "reserved_3y", "neocloud")
@@ -214,7 +215,7 @@ def test_two_prices_of_one_kind_get_ids_of_their_own(store: Store) -> None:
     assert usd(store) == 1.7 and usd_on(store, JUNE) == 1.8
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=some(17), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 400), st.floats(0.1, 100), st.booleans()), max_size=6),
     st.integers(0, 400),

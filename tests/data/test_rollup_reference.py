@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from data.gpu import rollup as gpu_rollup
 from models import timeweight
+from tests.examples import some
 
 T0 = datetime(2026, 3, 1, 7, 59, 30)
 gaps_ms = st.lists(st.integers(1, 400_000), min_size=1, max_size=30)
@@ -31,7 +32,7 @@ def sql_minutes(offsets_ms: list[int], values: list[float | None]) -> dict[int, 
     return {round(row[0] / 60): tuple(row[1:]) for row in found}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=some(9), deadline=None)
 @given(gaps_ms, st.data())
 def test_minutes_agree_with_the_reference(gaps: list[int], data: st.DataObject) -> None:
     offsets = [0, *np.cumsum(gaps).tolist()]

@@ -10,6 +10,7 @@ from data.arrival.spool import spool_bytes
 from data.readers import choose, sniff_all
 from data.readers.base import Choices
 from data.readers.templates import TemplateReader, template_csv, templates
+from tests.examples import some
 
 
 def best(text: str, folder: Path) -> list[tuple[float, str]]:
@@ -63,7 +64,7 @@ def minimal_headers(draw: st.DrawFn) -> tuple[str, list[str]]:
 
 
 @given(made=minimal_headers())
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=some(100))
 def test_any_part_of_a_template_with_one_column_of_its_own_is_that_template(
     tmp_path_factory: pytest.TempPathFactory, made: tuple[str, list[str]]
 ) -> None:

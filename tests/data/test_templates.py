@@ -117,7 +117,7 @@ def test_steps_are_read_back_as_written(
         min_size=1, max_size=8, unique_by=lambda r: (r["eval_id"], r["task"], r["repeat"]),
     )
 )  # fmt: skip
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=some(10))
 def test_tasks_are_read_back_as_written(
     tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, object]]
 ) -> None:
@@ -144,7 +144,7 @@ JUNK_LINES = st.lists(
 
 
 @given(lines=JUNK_LINES, newline=st.booleans())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=some(20))
 def test_records_always_balance(
     tmp_path_factory: pytest.TempPathFactory, lines: list[str], newline: bool
 ) -> None:

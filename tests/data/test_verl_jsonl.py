@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from data.errors import UnreadableFileError
 from data.readers.base import Choices
 from tests.data.verl_files import jsonl, raw_values, read_jsonl, values
+from tests.examples import some
 
 
 def test_facts_by_hand(tmp_path: Path) -> None:
@@ -127,7 +128,7 @@ _VALUE = st.one_of(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=some(10), deadline=None)
 @given(st.dictionaries(_KEY, _VALUE, min_size=1, max_size=8))
 def test_a_written_dict_comes_back(data: dict[str, float | bool | None]) -> None:
     finite = {k: float(v) for k, v in data.items() if v is not None and math.isfinite(v)}
@@ -150,7 +151,7 @@ _BAD = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=some(14), deadline=None)
 @given(st.lists(st.one_of(_GOOD, _BAD), max_size=10), st.booleans())
 def test_every_record_is_accounted_for(lines: list[str], closed: bool) -> None:
     text = "\n".join([jsonl({1: values(1)}).strip(), *lines]) + ("\n" if closed else "")

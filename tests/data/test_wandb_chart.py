@@ -15,6 +15,7 @@ from data.logs.wandb_header import judge_header, parse_header
 from data.readers.base import Batch, Choices
 from data.readers.wandb_chart import WandbChartReader
 from tests.data.verl_files import spooled
+from tests.examples import some
 
 RUN = "grpo - lr 1e-6 - seed.2"
 KEY = "val-core/openai/gsm8k/acc/mean@1"
@@ -232,7 +233,7 @@ _CELL = st.one_of(
 _ROW = st.lists(_CELL, min_size=0, max_size=5)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=some(14), deadline=None)
 @given(
     st.lists(_ROW, min_size=1, max_size=12),
     st.booleans(),
@@ -251,7 +252,7 @@ def test_every_record_is_accounted_for(rows: list[list[str]], closed: bool, x: s
     assert batch.tables["metric_raw"]["value"].map(math.isfinite).all()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=some(10), deadline=None)
 @given(
     st.dictionaries(
         st.integers(0, 500),

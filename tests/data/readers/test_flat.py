@@ -15,6 +15,7 @@ from data.logs.flat_rows import gaps_in, number_steps
 from data.readers.base import SetAside
 from tests.data.readers.flat_files import engine, phases, rows, steps
 from tests.data.verl_files import spooled
+from tests.examples import some
 
 STEP = {
     "time/total": 10.0,
@@ -245,7 +246,7 @@ def test_times_of_an_attempt(tmp_path: Path) -> None:
     assert steps(batch)["elapsed_s"].tolist() == [10.0, 20.0]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=some(20), deadline=None)
 @given(
     st.lists(
         st.tuples(

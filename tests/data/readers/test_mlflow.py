@@ -12,6 +12,7 @@ from data.ingest_files import ingest_files
 from data.readers import choose
 from data.readers.base import Batch, Choices
 from data.store import Store
+from tests.examples import some
 
 T0 = 1_700_000_000_000
 META = f"""artifact_uri: file:///tmp/x
@@ -167,7 +168,7 @@ def test_a_whole_tree_is_one_upload_a_run(store: Store, tmp_path: Path) -> None:
     }
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=some(20), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(alphabet="0123456789 .-enaif\n\r\t", max_size=60))
 def test_any_text_in_a_metric_file_is_accounted_for(
     tmp_path_factory: pytest.TempPathFactory, text: str

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from data.errors import UnreadableFileError
 from data.readers.wandb_events import NO_GPU, WandbEventsReader
 from tests.data.readers.gpu_files import check_real, read, real_files, samples, sureness
+from tests.examples import some
 
 READER = WandbEventsReader()
 T0 = 1767225600
@@ -122,7 +123,7 @@ LINES = st.lists(
 
 
 @given(lines=LINES, cut=st.integers(0, 30))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=some(14))
 def test_records_always_balance(tmp_path_factory: pytest.TempPathFactory, lines: list[str], cut: int) -> None:
     text = event(0) + "".join(lines) + event(11)[: -cut or None]
     read(READER, text, tmp_path_factory.mktemp("events"))
