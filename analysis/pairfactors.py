@@ -135,6 +135,9 @@ def _factor(key: CatalogueKey, asked: _Asked) -> PairFactor:
     seen = {c.group for c, here in zip(cases, same, strict=True) if here}
     center = _center(key.catalogue, cases, usable, asked)
     low, high = _band(key, asked, known=bool(seen))
+    if asked.phase == "rl_step" and not seen:
+        further = _further(_step_case(key.catalogue, asked), cases, usable)
+        low, high = low * further, high * further
     return PairFactor(
         asked.phase,
         asked.platform_a,
@@ -215,14 +218,33 @@ def _physics(case: Case) -> float:
 
 
 def _step(catalogue: Catalogue, cases: tuple[Case, ...], usable: Mask, asked: _Asked) -> float:
-    a, b = (machine_of(catalogue, name) for name in (asked.platform_a, asked.platform_b))
-    if a.hbm_bytes_per_s is None or b.hbm_bytes_per_s is None:
+    case = _step_case(catalogue, asked)
+    if case is None:
         return math.nan
-    case = StepCase(
-        b.hbm_bytes_per_s / a.hbm_bytes_per_s, b.flops_at(asked.precision) / a.flops_at(asked.precision), 1.0
-    )
     fixed = _fixed_share(cases, usable)
     return math.log(step_ratio(case, PRIOR_SHARES) / step_ratio(case, PRIOR_SHARES, fixed))
+
+
+def _step_case(catalogue: Catalogue, asked: _Asked) -> StepCase | None:
+    """The move at equal GPUs; None where a bandwidth is not published."""
+    a, b = (machine_of(catalogue, name) for name in (asked.platform_a, asked.platform_b))
+    if a.hbm_bytes_per_s is None or b.hbm_bytes_per_s is None:
+        return None
+    flops = b.flops_at(asked.precision) / a.flops_at(asked.precision)
+    return StepCase(b.hbm_bytes_per_s / a.hbm_bytes_per_s, flops, 1.0)
+
+
+def _further(case: StepCase | None, cases: tuple[Case, ...], usable: Mask) -> float:
+    """How much further a move goes than the furthest published one, by the speed of its phases; at least 1.
+
+    Nobody has published a whole step on chips that differ by more, so what a step keeps may count for more.
+    """
+    known = [c.body for c, here in zip(cases, usable, strict=True) if here and isinstance(c.body, StepCase)]
+    told = [abs(math.log(step_ratio(replace(one, gpus=1.0), PRIOR_SHARES))) for one in known]
+    if case is None or not told or not max(told) > 0:
+        return 1.0
+    asked = abs(math.log(step_ratio(case, PRIOR_SHARES)))
+    return max(1.0, asked / max(told)) if math.isfinite(asked) else 1.0
 
 
 def _fixed_share(cases: tuple[Case, ...], usable: Mask) -> float:

@@ -72,6 +72,22 @@ def test_no_side_of_rubin_is_surer_than_of_a_platform_with_or_without_pairs(phas
         assert rubin.high / rubin.factor >= other.high / other.factor * (1 - 1e-9)
 
 
+@pytest.mark.parametrize("moe", [True, False])
+def test_a_whole_step_moved_further_than_any_published_one_is_less_sure(moe):
+    """Published: H100 to GB200, speed of the phases by hand; to Rubin by 22 / 3.35 and 4000 / 989 in BF16."""
+    gb300 = pair_factor(BOOK, "rl_step", "h100-sxm", "gb300-nvl72", moe=moe)
+    rubin = pair_factor(BOOK, "rl_step", "h100-sxm", "vera-rubin-nvl72", moe=moe)
+
+    def log_step(bandwidth, flops):
+        return math.log(0.5 * (0.5 + 0.5 / bandwidth) + 0.4 / flops + 0.1)
+
+    further = log_step(22 / 3.35, 4000 / 989) / log_step(8 / 3.35, 2500 / 989)
+    assert further > 1.2
+    for end in ("low", "high"):
+        wide, usual = (math.log(getattr(one, end) / one.factor) for one in (rubin, gb300))
+        assert wide / usual == pytest.approx(further, rel=0.02)
+
+
 def test_a_class_that_nobody_knows_has_the_wider_band():
     both = [pair_factor(BOOK, "rl_step", "h100-sxm", "gb200-nvl72", moe=moe) for moe in (True, False)]
     none = pair_factor(BOOK, "rl_step", "h100-sxm", "gb200-nvl72", moe=None)
