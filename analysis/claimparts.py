@@ -11,6 +11,9 @@ from models.projection import PHASES
 from models.shapes import Llm
 from models.step_time import Mode
 
+REWARD = "reward"
+"""Part of a projected step's `env` that is no sandbox time as far as the log says: a phase of its own."""
+
 
 @dataclass(frozen=True)
 class About:
@@ -58,7 +61,7 @@ class Asked:
     @property
     def phases(self) -> tuple[str, ...]:
         """Phases of a step that it acts on."""
-        return PHASES if self.whole else self.scope.acts_on
+        return (*PHASES, REWARD) if self.whole else self.scope.acts_on
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.claimparts import Aimed, Asked, Effect, Setting
+from analysis.claimparts import REWARD, Aimed, Asked, Effect, Setting
 from analysis.claimspeed import Speed, precision_of
 from analysis.words import digits3, listing, plural
 from data.shapes import GIGA, machine_of
@@ -26,6 +26,7 @@ NAMES = {
     "train": "training",
     "weight_sync": "weight sync",
     "env": "sandboxes",
+    REWARD: "rewards",
     "other": "other",
     "unattributed": "unattributed",
 }
@@ -81,7 +82,14 @@ def _wrong_phase(setting: Setting, one: Asked, aimed: Aimed) -> str:
         return "Engines and trainer share their GPUs here: no weights travel to other GPUs."
     if all(_none(aimed.step.seconds.get(name)) for name in one.phases):
         phases = listing([NAMES[name] for name in one.phases])
-        return f"The run has no seconds of {phases}, so there is nothing to shorten."
+        rewards = aimed.step.seconds.get(REWARD)
+        text = f"The run has no seconds of {phases}, so there is nothing to shorten."
+        if not _of_sandboxes(one) or _none(rewards):
+            return text
+        seconds = digits3(float(np.median(np.asarray(rewards, dtype=np.float64))))
+        return (
+            f"{text} Its {seconds} s of rewards may be judges or code: log sandbox work as environment time."
+        )
     return ""
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 from analysis.claims import COLUMNS as CLAIMS
 from analysis.claims import check_claims
 from analysis.common import nothing, result
+from analysis.projection_belief import belief_notices
 from analysis.projection_claims import claims_table
 from analysis.projection_even import EVEN, breakeven_table
 from analysis.projection_model import Asked, Modelled, modelled, seen_on, source_base
@@ -14,21 +15,23 @@ from analysis.projection_money import point_cost, rents_of
 from analysis.projection_params import ProjectionParams
 from analysis.projection_run import SourceRun, read_run
 from analysis.projection_said import assumptions, notices, refusal_words
-from analysis.projection_seen import Seen
+from analysis.projection_seen import Base, Seen
 from analysis.projection_tables import (
     CALIBRATION,
     DRIVERS,
+    GAPS,
     PHASE_COLUMNS,
     PLATFORMS,
     WHOLE,
     calibration_table,
     drivers_table,
+    gaps_table,
     phases_table,
     platforms_table,
     whole_table,
 )
 from analysis.projection_targets import aims, release_rank
-from analysis.projection_words import answer, beside_notices, figures
+from analysis.projection_words import answer, beside_notices, best_of, figures
 from analysis.result import Notice, Result
 from analysis.spend import filters_of, synthetic_notice
 from analysis.words import listing
@@ -50,11 +53,12 @@ EMPTY = {
     "drivers": DRIVERS,
     "claims": list(CLAIMS),
     "whole_step": WHOLE,
+    "gaps": GAPS,
 }
 
 
 def compute(view: View, params: ProjectionParams) -> Result:
-    """Tables: platforms, phases, breakeven, calibration, drivers, claims, whole_step.
+    """Tables: platforms, phases, breakeven, calibration, drivers, claims, whole_step, gaps.
 
     A run that cannot be projected is an answer with the reason, a notice `cannot_project` and empty tables.
     Raises UserError for a run, platform, quote or claim that does not exist.
@@ -68,7 +72,11 @@ def compute(view: View, params: ProjectionParams) -> Result:
     asked = Asked(view.catalogue, params, source, rents, model)
     if source.blocked or (model is not None and model.refused):
         return _refused(view, asked, names)
-    found = seen_on(asked, aims(view.catalogue, params, source))
+    aimed = aims(view.catalogue, params, source)
+    if params.focus and params.focus not in {aim.target for aim in aimed}:
+        told = listing([aim.target for aim in aimed], 24)
+        raise UserError(f"'{params.focus}' is not projected", "parameter focus", f"Use one of {told}.")
+    found = seen_on(asked, aimed)
     return _answered(view, asked, sorted(found, key=lambda one: release_rank(one.aim)))
 
 
@@ -131,7 +139,7 @@ def _answered(view: View, asked: Asked, seen: Sequence[Seen]) -> Result:
         "projection",
         view,
         params,
-        answer(book, base, seen),
+        answer(book, base, seen, params.focus),
         headline=figures(base, seen, asked, params.boundary),
         tables={
             "platforms": platforms,
@@ -141,16 +149,26 @@ def _answered(view: View, asked: Asked, seen: Sequence[Seen]) -> Result:
             "drivers": drivers_table(seen),
             "claims": claims,
             "whole_step": whole_table(seen),
+            "gaps": gaps_table(asked.source),
         },
         assumptions=assumptions(asked, seen),
         notices=[
-            *beside_notices(book, base, seen, params.hold),
+            *beside_notices(book, base, seen, params),
+            *_beliefs(asked, base, seen),
             *notices(asked, seen),
             *claim_notices,
             *_said_of(view, asked.source),
         ],
         prices=_price_ids(platforms),
     )
+
+
+def _beliefs(asked: Asked, base: Base, seen: Sequence[Seen]) -> list[Notice]:
+    engines = asked.source.pools.engines
+    if engines is None:
+        return []
+    best = best_of(base, seen, asked.params.focus)
+    return belief_notices(asked.book, engines.platform_id, best, seen)
 
 
 def _price_ids(platforms: pd.DataFrame) -> pd.DataFrame:

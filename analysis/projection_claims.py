@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.claimparts import About, Aimed
+from analysis.claimparts import REWARD, About, Aimed
 from analysis.claims import COLUMNS, claim_rows
 from analysis.projection_model import Asked, placed_target
 from analysis.projection_seen import Seen
@@ -46,12 +46,21 @@ def _aimed(asked: Asked, one: Seen) -> Aimed:
 
 
 def _step(asked: Asked, phases: Mapping[str, Num]) -> Step:
-    """Phases with the composition of the run's mode, overlap of its timers kept."""
+    """Phases with the composition of the run's mode, overlap of its timers kept; rewards apart from the
+    environments, because no log says that they are sandbox work.
+    """
     model = asked.model
     if model is None:
         raise ValueError("a step of phases needs a model of the run")
     mode, lag, overlap = model.workload.mode, model.workload.lag, model.calibration.overlap
-    return Step(phases, lambda seconds: composed(seconds, mode, lag) * overlap)
+    told = asked.source.timed
+    frac = 1.0 if told is None else told.sandbox_frac
+    apart = {**phases, "env": phases["env"] * frac, REWARD: phases["env"] * (1 - frac)}
+
+    def compose(seconds: Mapping[str, Num]) -> Num:
+        return composed({**seconds, "env": seconds["env"] + seconds[REWARD]}, mode, lag) * overlap
+
+    return Step(apart, compose)
 
 
 def _baseline(asked: Asked, aimed: Aimed, platform_id: str) -> Step | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analysis.pairfactors import step_fixed_share
+from analysis.projection_belief import apart, cause_of, stretched
 from analysis.projection_money import Floats, PointCost, Rent, Rents
 from analysis.projection_params import ProjectionParams
 from analysis.projection_run import SourceRun
@@ -22,7 +23,7 @@ from analysis.projection_targets import (
     unit_of,
 )
 from analysis.projection_unknown import no_count_words, unknown_words
-from analysis.projection_whole import whole_draws, whole_ratio
+from analysis.projection_whole import whole_draws, whole_parts, whole_ratio
 from data.catalogue import Catalogue
 from data.shapes import llm_of, machine_of
 from models.calibration import Calibration, calibrate
@@ -115,9 +116,10 @@ class Asked:
     model: Modelled | None
 
     @property
-    def is_moe(self) -> bool:
-        """True for a mixture of experts; a model nobody named counts as dense."""
-        return self.model is not None and self.model.workload.llm.is_moe
+    def is_moe(self) -> bool | None:
+        """True for a mixture of experts; None for a model without a known shape: bands are then the wider."""
+        known = self.book.llm(self.source.llm) is not None
+        return llm_of(self.book, self.source.llm).is_moe if known else None
 
 
 def seen_on(asked: Asked, aims: Sequence[Aim]) -> list[Seen]:
@@ -138,6 +140,7 @@ def seen_on(asked: Asked, aims: Sequence[Aim]) -> list[Seen]:
             model.workload, model.measured, model.calibration, [target], asked.params.draws, asked.params.seed
         )
         found[at] = _drawn(asked.book, found[at], drawn)
+        found[at] = _with_cause(asked, found[at], target)
     return found
 
 
@@ -205,9 +208,12 @@ def _of_cycle(asked: Asked, count: Count, cycle: GpuCount | None) -> Count:
 
 def _drawn(book: Catalogue, one: Seen, drawn: Projection) -> Seen:
     """A target with its projection, the only column of `drawn`."""
+    step_s = drawn.step_s[:, 0]
     return replace(
         one,
-        step_s=drawn.step_s[:, 0],
+        step_s=step_s if drawn.same[0] else stretched(step_s, one.whole_step_s),
+        phases_step_s=step_s,
+        apart=not drawn.same[0] and apart(step_s, one.whole_step_s),
         phases={name: values[:, 0] for name, values in drawn.phases.items()},
         exposed={name: values[:, 0] for name, values in drawn.exposed.items()},
         drivers={name: (float(v[0]), float(s[0])) for name, (v, s) in drawn.drivers().items()},
@@ -219,25 +225,49 @@ def _drawn(book: Catalogue, one: Seen, drawn: Projection) -> Seen:
 
 def _with_whole(asked: Asked, one: Seen, target: Target) -> Seen:
     """A target with the rule for whole steps, which is its step where no phases are known."""
-    pools, params = asked.source.pools, asked.params
-    if pools.engines is None or pools.trainer is None:
-        raise ValueError(f"{asked.source.run} has no pools")
-    own = [
-        Pool(machine_of(asked.book, pool.platform_id), pool.gpus, precision)
-        for pool, precision in (
-            (pools.engines, params.source_gen_precision),
-            (pools.trainer, params.source_train_precision),
-        )
-    ]
-    ratio = whole_ratio(own[0], own[1], target, step_fixed_share(asked.book))
+    params = asked.params
+    own, fixed = _own_pools(asked), step_fixed_share(asked.book)
+    ratio = whole_ratio(*own, target, fixed)
     sigma = measured_of(asked.source).mean_sigma("step_s")
     whole_s = whole_draws(asked.source.step_s, sigma, ratio, target.step, params.draws, params.seed)
-    found = replace(one, whole_step_s=whole_s, whole_ratio=ratio)
+    found = replace(one, whole_step_s=whole_s, whole_ratio=ratio, half_ratio=_half_ratio(own, target, fixed))
     if asked.model is not None:
         return found
     words = "the bandwidth, the peak or a published pair of whole steps is missing"
     missing = (words,) if math.isnan(ratio) else ()
     return replace(found, step_s=whole_s, missing=(*one.missing, *missing))
+
+
+def _half_ratio(own: tuple[Pool, Pool], target: Target, fixed: float) -> float:
+    """The rule on half the run's GPUs, as most published pairs are; NaN where a pool cannot be halved."""
+    if own[0].gpus % 2 or own[1].gpus % 2:
+        return math.nan
+    engines, trainer = (
+        replace(pool, gpus=mine.gpus // 2)
+        for pool, mine in zip((target.engines, target.trainer), own, strict=True)
+    )
+    return whole_ratio(*own, replace(target, engines=engines, trainer=trainer), fixed)
+
+
+def _own_pools(asked: Asked) -> tuple[Pool, Pool]:
+    """Engines and trainer of the run."""
+    pools, params = asked.source.pools, asked.params
+    if pools.engines is None or pools.trainer is None:
+        raise ValueError(f"{asked.source.run} has no pools")
+    engines = machine_of(asked.book, pools.engines.platform_id)
+    trainer = machine_of(asked.book, pools.trainer.platform_id)
+    return (
+        Pool(engines, pools.engines.gpus, params.source_gen_precision),
+        Pool(trainer, pools.trainer.gpus, params.source_train_precision),
+    )
+
+
+def _with_cause(asked: Asked, one: Seen, target: Target) -> Seen:
+    """A target with what makes its two models disagree, where they do."""
+    if not one.apart:
+        return one
+    parts = whole_parts(*_own_pools(asked), target, step_fixed_share(asked.book))
+    return replace(one, cause=cause_of(asked.source.step_s, parts, one.exposed))
 
 
 def source_base(asked: Asked, point: PointCost, taken: Set[str]) -> Base:

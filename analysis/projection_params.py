@@ -17,15 +17,16 @@ class ProjectionParams(CommonParams):
     """`run`: '' for the first picked run that can be projected. `targets`: a platform id, or 'A+B' for
     rollouts on A and training on B; empty: platforms of the run's vendor that came after its own.
 
-    `hold`: GPUs, step time or dollars an hour. `gen_precision`, `train_precision`: on the targets; the
-    `source_` ones are the run's, which no log says, nor `replica_gpus`, GPUs of one of its engines (0: not
-    said). `quotes`: 'platform:USD a GPU-hour'. `claims`: an id of
-    the catalogue, or 'id=value'.
+    `focus`: the target that the answer speaks of, '' for the one that moves best. `hold`: GPUs, step time or
+    dollars an hour. `gen_precision`, `train_precision`: on the targets; the `source_` ones are the run's,
+    which no log says, nor `replica_gpus`, GPUs of one of its engines (0: not said). `quotes`: 'platform:USD a
+    GPU-hour'. `claims`: an id of the catalogue, or 'id=value'.
     """
 
     question: ClassVar[str] = "projection"
     run: str = ""
     targets: tuple[str, ...] = ()
+    focus: str = ""
     hold: Literal["gpus", "step_time", "budget"] = "gpus"
     gen_precision: Asked = "same"
     train_precision: Asked = "same"

@@ -29,11 +29,14 @@ WAITED = 0.02
 class Timed:
     """Seconds by step (arrays of one length): `step_s` with what lies on top of the step timer, and `phases`
     by name of GROUPS; a phase that no step timed is not in it. `engines_from`: which timer told the engines'
-    seconds where pools overlap, "" when none did. `passes`: models whose scoring is timed.
+    seconds where pools overlap, "" when none did. `passes`: models whose scoring is timed. `sandbox_frac`:
+    share of `env` that timers name environments; the rest are rewards, of which no log says that they are
+    sandbox work.
     """
 
     step_s: Floats
     phases: Mapping[str, Floats]
+    sandbox_frac: float = 1.0
     engines_from: str = ""
     passes: int = 1
 
@@ -59,12 +62,21 @@ def timed(steps: pd.DataFrame, timers: pd.DataFrame, mode: Mode, engine_pools: S
         found = _seconds(rows[rows["phase"].isin(members)], keys)
         if found is not None:
             phases[name] = found
+    boxes = _sandbox_frac(clock, keys)
     passes = max(1, int(clock.loc[clock["phase"].isin(("logprob", "ref")), "phase"].nunique()))
     if not overlap:
-        return Timed(step_s, phases, passes=passes)
+        return Timed(step_s, phases, boxes, passes=passes)
     made, words = _engines(timers, phases, keys, float(step_s.mean()))
     phases.pop("rollout", None)
-    return Timed(step_s, phases if made is None else {**phases, "rollout": made}, words, passes)
+    phases = phases if made is None else {**phases, "rollout": made}
+    return Timed(step_s, phases, boxes, words, passes)
+
+
+def _sandbox_frac(clock: pd.DataFrame, keys: pd.MultiIndex) -> float:
+    """Seconds of environments over those of environments and rewards; 1 where neither was timed."""
+    found = [_seconds(clock[clock["phase"] == name], keys) for name in GROUPS["env"]]
+    boxes, rewards = (0.0 if one is None else float(one.sum()) for one in found)
+    return boxes / (boxes + rewards) if boxes + rewards > 0 else 1.0
 
 
 def _seconds(rows: pd.DataFrame, keys: pd.MultiIndex) -> Floats | None:

@@ -109,7 +109,7 @@ def _by_mode(run: str, mode: str, pools: dict[str, PoolOf], told: Pools) -> Pool
     alone = next(iter(pools.values()))
     gap = ""
     if mode in ("one_step_off", "async"):
-        gap = f"which GPUs of {run} roll out and which train is not known. {DETAILS}"
+        gap = f"which GPUs of {run} roll out and which train is not known"
     return replace(told, gap=gap, mode=ONE_POOL[mode], engines=alone, trainer=alone)
 
 

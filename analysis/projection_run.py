@@ -20,6 +20,8 @@ from data.view import View
 
 TEMPLATE = "Load a table of steps with it (Telemetry page, steps template)."
 TIMERS = "Load a log with phase timers, or a table of phases (Telemetry page, phases template)."
+NAME_IT = "Name it: Telemetry page, run details."
+SHAPED = "If it is built like a model that has one, name that model: Telemetry page, run details."
 FEWEST = 3
 
 
@@ -43,6 +45,22 @@ class Tokens:
 
 
 @dataclass(frozen=True)
+class Gap:
+    """One thing that a projection by phases lacks: its kind (model, shape, pools, tokens, lengths, timers),
+    what it is in a clause, and what to do.
+    """
+
+    kind: str
+    what: str
+    remedy: str
+
+    @property
+    def words(self) -> str:
+        """Both in a row."""
+        return f"{self.what}. {self.remedy}"
+
+
+@dataclass(frozen=True)
 class SourceRun:
     """What a run says. `blocked`: why nothing of it can be projected; `gaps`: what a projection by phases
     still needs (without it only the whole step is projected), each with what to do. `steps` were used.
@@ -53,7 +71,7 @@ class SourceRun:
     llm: str
     pools: Pools
     blocked: str = ""
-    gaps: tuple[str, ...] = ()
+    gaps: tuple[Gap, ...] = ()
     timed: Timed | None = None
     tokens: Tokens | None = None
     lengths: FoundLengths | None = None
@@ -171,13 +189,13 @@ def _mean(values: pd.Series) -> float:
     return float(np.mean(known)) if len(known) else math.nan
 
 
-def _gaps(run: SourceRun, book: Catalogue) -> list[str]:
-    """What a projection by phases lacks, each with the click that supplies it."""
-    out = [run.pools.gap] if run.pools.gap else []
+def _gaps(run: SourceRun, book: Catalogue) -> list[Gap]:
+    """What a projection by phases lacks, each with what supplies it."""
+    out = [Gap("pools", run.pools.gap, DETAILS)] if run.pools.gap else []
     if not run.llm:
-        out.append(f"the model of {run.run} is not named. {DETAILS}")
+        out.append(Gap("model", f"the model of {run.run} is not named", NAME_IT))
     elif book.llm(run.llm) is None:
-        out.append(f"the catalogue has no shape of {run.llm}. Name a model it has (Hardware page, models).")
+        out.append(Gap("shape", f"the catalogue has no shape of {run.llm}, the model of {run.run}", SHAPED))
     tokens, told = run.tokens, run.timed
     if tokens is None or told is None or run.lengths is None:
         raise ValueError(f"{run.run} was not measured")
@@ -187,10 +205,10 @@ def _gaps(run: SourceRun, book: Catalogue) -> list[str]:
         (tokens.prompt, "prompt tokens"),
     ):
         if not value > 0:
-            out.append(f"{name} of {run.run} are not logged. {TEMPLATE}")
+            out.append(Gap("tokens", f"{name} of {run.run} are not logged", TEMPLATE))
     if run.lengths.lengths is None:
-        out.append(f"response lengths of {run.run} are not logged. {TEMPLATE}")
+        out.append(Gap("lengths", f"response lengths of {run.run} are not logged", TEMPLATE))
     for phase, name in (("rollout", "rollouts"), ("train", "training")):
         if phase not in told.phases or not told.phases[phase].mean() > 0:
-            out.append(f"no timer of {name} in {run.run}. {TIMERS}")
+            out.append(Gap("timers", f"the log of {run.run} has no timer of {name}", TIMERS))
     return out

@@ -6,17 +6,21 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from analysis.projection_model import Asked
-from analysis.projection_money import Floats, rent_assumption
-from analysis.projection_seen import Seen, joined, spread
+from analysis.projection_money import rent_assumption
+from analysis.projection_seen import Seen, joined
+from analysis.projection_targets import platform_names, unit_of
 from analysis.result import Assumption, Notice
-from analysis.words import digits3, listing
+from analysis.words import digits3, listing, percent
 from data.catalogue import Catalogue
+from data.shapes import machine_of
 from models.factors import Refusal
 
 MODEL_FACTS = ("hbm_tb_s", "hbm_usable_bytes", "hbm_gb", "scaleup_domain_gpus")
 RATE_FACTS = {"bf16": "bf16_dense_tflops", "fp8": "fp8_dense_tflops", "fp4": "fp4_dense_tflops"}
 NO_LOG = "no log says it"
 MOST_CAUSES = 4
+LEAST_TRAINING = 0.05
+"""Share of a step below which a projection of training rests on little."""
 IMPOSSIBLE = {
     "rollout": "its rollouts would run at {} times the peaks of its GPUs",
     "train": "its training would run at {} times the peak of its GPUs",
@@ -90,7 +94,8 @@ def notices(asked: Asked, seen: Sequence[Seen]) -> list[Notice]:
     source = asked.source
     out = [*source.notices]
     if source.gaps:
-        words = f"{source.run} is projected as a whole step, for {'; '.join(source.gaps)}"
+        parts = " ".join(f"{gap.words[:1].upper()}{gap.words[1:]}" for gap in source.gaps)
+        words = f"{source.run} is projected as a whole step, not by phase. {parts}"
         out.append(Notice("phases_not_measured", words, source.run))
     if source.timed is not None and source.timed.engines_from.startswith("what the trainer"):
         words = (
@@ -102,6 +107,7 @@ def notices(asked: Asked, seen: Sequence[Seen]) -> list[Notice]:
         words = f"{source.run}: {told.words}, so the tail of a rollout is assumed. {told.remedy}"
         out.append(Notice("tail_assumed", words, source.run))
     out += _prior_notice(asked)
+    out += _share_notices(asked) + _node_notices(asked, seen)
     if asked.params.changes_precision:
         gen, train = asked.params.on_target
         words = f"Targets compute at another precision, as asked: rollouts {gen}, training {train}."
@@ -109,6 +115,43 @@ def notices(asked: Asked, seen: Sequence[Seen]) -> list[Notice]:
     for one in seen:
         out += _target_notices(asked.book, one)
     return out
+
+
+def _share_notices(asked: Asked) -> list[Notice]:
+    """Say it where training is so small a part of the step that its projection rests on little."""
+    told = asked.source.timed
+    if asked.model is None or told is None or "train" not in told.phases:
+        return []
+    seconds = float(told.phases["train"].mean())
+    share = seconds / asked.source.step_s
+    if share >= LEAST_TRAINING:
+        return []
+    words = (
+        f"Training takes {digits3(seconds)} s of a step of {asked.source.run}, {percent(share)}: what is "
+        "said of training on other platforms rests on these few seconds."
+    )
+    return [Notice("training_small", words, asked.source.run)]
+
+
+def _node_notices(asked: Asked, seen: Sequence[Seen]) -> list[Notice]:
+    """Say it where the GPUs of a pool do not fill whole nodes, trays or, without them, racks."""
+    book = asked.book
+    parts: dict[tuple[int, int], list[str]] = {}
+    pools = [(p.platform_id, p.gpus) for p in asked.source.pools.each]
+    for one in seen:
+        pools += [(one.aim.engines, one.count.engines), (one.aim.trainer, one.count.trainer)]
+    for platform_id, gpus in pools:
+        unit = unit_of(machine_of(book, platform_id))
+        if gpus and gpus % unit:
+            parts.setdefault((gpus, unit), []).append(platform_names(book, [platform_id]))
+    if not parts:
+        return []
+    told = [f"{g} GPUs on nodes of {u} ({listing(list(dict.fromkeys(n)), 8)})" for (g, u), n in parts.items()]
+    words = (
+        f"GPUs do not fill whole nodes: {listing(told)}. Seconds assume links as fast as inside a full "
+        "node, and dollars count these GPUs alone, where a landlord may bill the whole node."
+    )
+    return [Notice("partial_nodes", words, "")]
 
 
 def _prior_notice(asked: Asked) -> list[Notice]:
@@ -137,20 +180,7 @@ def _target_notices(book: Catalogue, one: Seen) -> list[Notice]:
     if one.rent.missing and not np.isnan(one.step_s).any():
         out.append(Notice("price_missing", one.rent.missing, name))
     out += [Notice("move_assumption", f"{name}: {words}.", name) for words in one.cautions]
-    if one.phases and _apart(one.step_s, one.whole_step_s):
-        rule = spread(one.whole_step_s)
-        words = (
-            f"{name}: the rule for whole steps gives {digits3(rule[1])} s ({digits3(rule[0])} to "
-            f"{digits3(rule[2])}), outside the band by phases."
-        )
-        out.append(Notice("rules_differ", words, name))
     return out
-
-
-def _apart(first: Floats, second: Floats) -> bool:
-    """True when two p10..p90 bands share nothing."""
-    a, b = spread(first), spread(second)
-    return a[2] < b[0] or b[2] < a[0]
 
 
 def refusal_words(run: str, refusals: Sequence[Refusal], verdict: str = "not projected") -> str:

@@ -9,9 +9,31 @@ from analysis.frames import NAN, Row
 from analysis.projection_money import Floats, PointCost, Rent
 from analysis.projection_run import SourceRun
 from analysis.projection_targets import Aim, Count, Factors
+from analysis.words import digits3
 from models.gpu_count import GpuCount
 
 LOW_MIDDLE_HIGH = (0.1, 0.5, 0.9)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What makes most of the difference: seconds of one part of the step by the rule, and by the phases."""
+
+    part: str
+    whole_s: float
+    phases_s: float
+
+    @property
+    def words(self) -> str:
+        """In a clause."""
+        whole, phases = digits3(self.whole_s), digits3(self.phases_s)
+        if self.part == "kept":
+            return (
+                f"by the rule {whole} s of this step would follow neither chip nor GPUs, as in published "
+                "whole steps; no timer of this run shows such a part"
+            )
+        name = {"rollout": "rollouts", "compute": "training and log-probs", "rest": "the rest"}[self.part]
+        return f"{name} take {whole} s by the rule, whose mix of phases is assumed, {phases} s by the phases"
 
 
 @dataclass(frozen=True)
@@ -19,7 +41,9 @@ class Seen:
     """A target with what was found for it; `same`: the run's own pools, nothing moves.
 
     Draws (draws,) of seconds; empty `phases` where only the whole step is projected; NaN draws and a sentence
-    in `missing` where it cannot be.
+    in `missing` where it cannot be. `phases_step_s`: draws of the sum of the phases; the band of `step_s` is
+    stretched to the rule for whole steps where the two lie `apart`; `cause`: most of that difference.
+    `half_ratio`: `whole_ratio` on half the run's GPUs.
     """
 
     aim: Aim
@@ -29,6 +53,10 @@ class Seen:
     step_s: Floats
     whole_step_s: Floats
     whole_ratio: float = NAN
+    half_ratio: float = NAN
+    phases_step_s: Floats = field(default_factory=lambda: np.empty(0))
+    apart: bool = False
+    cause: Cause | None = None
     phases: Mapping[str, Floats] = field(default_factory=dict)
     exposed: Mapping[str, Floats] = field(default_factory=dict)
     drivers: Mapping[str, tuple[float, float]] = field(default_factory=dict)

@@ -8,6 +8,7 @@ import pandas as pd
 
 from analysis.frames import NAN, Row, table
 from analysis.projection_money import Floats, usd_per_step
+from analysis.projection_run import SourceRun
 from analysis.projection_seen import Base, Seen, joined, spread, spread_row
 from analysis.projection_targets import Factors, basis_words, platform_names
 from data.catalogue import Catalogue
@@ -34,7 +35,9 @@ PHASE_NUMBERS = ["seconds", "seconds_low", "seconds_high"]
 PHASE_COLUMNS = ["target", "platform", "kind", "phase", *PHASE_NUMBERS, "exposed", "scales_with", "basis"]
 CALIBRATION = ["phase", "name", "factor", "low", "high", "unit", "n_steps", "identified", "basis", "words"]
 DRIVERS = ["target", "phase", "variance_frac", "seconds_frac"]
-WHOLE = ["target", "step_s", "low", "high", "ratio"]
+WHOLE_NUMBERS = ["step_s", "low", "high", "ratio", "phases_s", "phases_low", "phases_high"]
+WHOLE = ["target", *WHOLE_NUMBERS, "apart", "cause"]
+GAPS = ["run", "kind", "what", "remedy"]
 
 
 def platforms_table(book: Catalogue, base: Base, seen: Sequence[Seen], even: pd.DataFrame) -> pd.DataFrame:
@@ -66,6 +69,10 @@ def _projected_row(book: Catalogue, base: Base, one: Seen, judged: str) -> Row:
     pools = [(aim.engines, count.engines)] + ([] if count.one_pool else [(aim.trainer, count.trainer)])
     row |= _racks(book, pools)
     row |= _money(base, one.step_s, count.gpus, one.usd_per_h)
+    if one.apart:  # of the product with skewed draws the median would move: the ends are those of each model
+        both = [_per_point(base, draws, one.usd_per_h) for draws in (one.phases_step_s, one.whole_step_s)]
+        row |= {"usd_per_point": both[0][1]}
+        row |= {"usd_per_point_low": min(b[0] for b in both), "usd_per_point_high": max(b[2] for b in both)}
     row |= spread_row("speedup", base.source.step_s / one.step_s)
     row |= _cycle(one.cycle)
     row |= {"usd_per_gpu_h": one.rent.usd, "price_id": one.rent.price_id, "synthetic": base.source.synthetic}
@@ -97,10 +104,17 @@ def _money(base: Base, step_s: Floats, gpus: int, usd_per_h: float) -> Row:
     both, rollouts = (tokens.both, tokens.rollouts) if tokens is not None else (NAN, NAN)
     row |= spread_row("tokens_per_s_per_gpu", both / (step_s * gpus) if gpus else step_s * NAN)
     row |= spread_row("usd_per_rollout", usd / rollouts)
-    if base.point.draws.size:
-        before = usd_per_step(base.usd_per_h, side, np.asarray(base.source.step_s))
-        row |= spread_row("usd_per_point", base.point.draws * usd / before)
-    return row
+    low, middle, high = _per_point(base, step_s, usd_per_h)
+    return row | {"usd_per_point": middle, "usd_per_point_low": low, "usd_per_point_high": high}
+
+
+def _per_point(base: Base, step_s: Floats, usd_per_h: float) -> tuple[float, float, float]:
+    """p10, p50, p90 of dollars a point: those of the run in proportion to the dollars of a step."""
+    if not base.point.draws.size:
+        return NAN, NAN, NAN
+    side = base.source.pools.side_usd_per_h
+    before = usd_per_step(base.usd_per_h, side, np.asarray(base.source.step_s))
+    return spread(base.point.draws * usd_per_step(usd_per_h, side, step_s) / before)
 
 
 def _cycle(found: GpuCount | None) -> Row:
@@ -173,11 +187,20 @@ def drivers_table(seen: Sequence[Seen]) -> pd.DataFrame:
 
 
 def whole_table(seen: Sequence[Seen]) -> pd.DataFrame:
-    """WHOLE: the step by the rule for whole RL steps, beside the one by phases."""
+    """WHOLE: the step by the rule for whole RL steps, beside p10, p50, p90 by phases, whose band is stretched
+    in other tables where the two lie `apart`; `cause`: what makes most of that difference.
+    """
     rows = []
     for one in seen:
         low, middle, high = spread(one.whole_step_s)
-        rows.append(
-            {"target": one.aim.target, "step_s": middle, "low": low, "high": high, "ratio": one.whole_ratio}
-        )
-    return table(rows, WHOLE, WHOLE[1:])
+        row: Row = {"target": one.aim.target, "step_s": middle, "low": low, "high": high}
+        row |= {"ratio": one.whole_ratio, "apart": one.apart}
+        ends = zip(("phases_low", "phases_s", "phases_high"), spread(one.phases_step_s), strict=True)
+        rows.append({**row, **dict(ends), "cause": one.cause.words if one.cause else ""})
+    return table(rows, WHOLE, WHOLE_NUMBERS).astype({"apart": bool})
+
+
+def gaps_table(source: SourceRun) -> pd.DataFrame:
+    """GAPS: what a projection by phases still lacks, a row each."""
+    rows = [{"run": source.run, "kind": g.kind, "what": g.what, "remedy": g.remedy} for g in source.gaps]
+    return table(rows, GAPS)

@@ -8,7 +8,7 @@ from analysis.projection_money import Floats
 from models.moved_decode import reached_speed
 from models.moves import Band, Target
 from models.projection import FLOOR_SIGMA
-from models.transfer import PRIOR_SHARES, StepCase, step_ratio
+from models.transfer import HALF, PRIOR_SHARES, StepCase, step_ratio
 from models.workload import Pool
 
 
@@ -21,15 +21,40 @@ def whole_ratio(engines: Pool, trainer: Pool, target: Target, fixed_frac: float)
     """
     if (target.engines, target.trainer) == (engines, trainer):
         return 1.0
-    ends = (engines.machine.hbm_bytes_per_s, target.engines.machine.hbm_bytes_per_s)
-    speed = reached_speed(trainer, target.trainer)
-    if ends[0] is None or ends[1] is None or math.isnan(speed) or not target.step.known:
+    bandwidth, peak = _speeds(engines, trainer, target)
+    if math.isnan(bandwidth) or math.isnan(peak) or not target.step.known:
         return math.nan
-    bandwidth = ends[1] / ends[0] * target.engines.gpus / engines.gpus
-    peak = speed * target.trainer.gpus / trainer.gpus
     if step_ratio(StepCase(bandwidth, peak, 1.0), PRIOR_SHARES) > 1:
         return 1 / step_ratio(StepCase(1 / bandwidth, 1 / peak, 1.0), PRIOR_SHARES, fixed_frac)
     return step_ratio(StepCase(bandwidth, peak, 1.0), PRIOR_SHARES, fixed_frac)
+
+
+def whole_parts(engines: Pool, trainer: Pool, target: Target, fixed_frac: float) -> dict[str, float]:
+    """Shares of the run's step that the rule leaves on a target, by part; they add up to `whole_ratio`.
+
+    `kept`: what followed neither chip nor GPUs in published steps; `rollout`, `compute` (training and
+    log-probs) and `rest` of an assumed mix. Empty where the rule gives nothing, or on slower pools.
+    """
+    ratio = whole_ratio(engines, trainer, target, fixed_frac)
+    if not 0 < ratio < 1:
+        return {}
+    bandwidth, peak = _speeds(engines, trainer, target)
+    moving, mix = 1 - fixed_frac, PRIOR_SHARES
+    return {
+        "kept": fixed_frac,
+        "rollout": moving * mix.generation * (HALF + HALF / bandwidth),
+        "compute": moving * mix.compute / peak,
+        "rest": moving * (1 - mix.generation - mix.compute),
+    }
+
+
+def _speeds(engines: Pool, trainer: Pool, target: Target) -> tuple[float, float]:
+    """Bandwidth of all engines and FLOP/s of all trainers on the target over the run's, or NaN."""
+    ends = (engines.machine.hbm_bytes_per_s, target.engines.machine.hbm_bytes_per_s)
+    if ends[0] is None or ends[1] is None:
+        return math.nan, math.nan
+    speed = reached_speed(trainer, target.trainer)
+    return ends[1] / ends[0] * target.engines.gpus / engines.gpus, speed * target.trainer.gpus / trainer.gpus
 
 
 def whole_draws(step_s: float, step_sigma: float, ratio: float, band: Band, draws: int, seed: int) -> Floats:

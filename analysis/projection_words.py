@@ -9,11 +9,12 @@ from analysis.pairfactors import UNSEEN
 from analysis.projection_even import even_draws
 from analysis.projection_model import Asked
 from analysis.projection_money import Floats
-from analysis.projection_seen import Base, Seen, price_times, spread
+from analysis.projection_params import ProjectionParams
+from analysis.projection_seen import Base, Seen, joined, price_times, spread
 from analysis.projection_targets import platform_names
 from analysis.projection_unknown import no_count_words
 from analysis.result import Figure, Notice
-from analysis.words import digits3, money
+from analysis.words import digits3, money, plural
 from data.catalogue import Catalogue
 from models.breakeven import verdict
 
@@ -21,12 +22,16 @@ MODEL_FACTS = ("hbm_tb_s", "hbm_usable_bytes", "hbm_gb", "scaleup_domain_gpus")
 RATE_FACTS = {"bf16": "bf16_dense_tflops", "fp8": "fp8_dense_tflops", "fp4": "fp4_dense_tflops"}
 NO_STEP = "no target has a step that can be projected: see what is missing beside each"
 PER = "a GPU-hour"
+TWO_MODELS = "two_models"
+"""Interval of a figure whose band reaches to a second model that disagrees."""
 
 
-def best_of(base: Base, seen: Sequence[Seen]) -> Seen | None:
-    """The target of the sentence: of those that are no slower the one with the fewest dollars a step, of all
-    where none is; without prices the fastest.
+def best_of(base: Base, seen: Sequence[Seen], focus: str = "") -> Seen | None:
+    """The target of the sentence: `focus` (None where its step is not known), else of those that are no
+    slower the one with the fewest dollars a step, of all where none is; without prices the fastest.
     """
+    if focus:
+        return next((one for one in seen if one.aim.target == focus and not math.isnan(one.middle_s)), None)
     known = _movable(seen)
     faster = [one for one in known if one.middle_s <= 1.001 * base.source.step_s] or known
     priced = [one for one in faster if not math.isnan(one.usd_per_h)]
@@ -41,20 +46,50 @@ def _movable(seen: Sequence[Seen]) -> list[Seen]:
     return [one for one in known if not one.same] or known
 
 
-def answer(book: Catalogue, base: Base, seen: Sequence[Seen]) -> str:
-    """Two sentences: the run beside the target that moves best, and the price at which moving there pays."""
+def answer(book: Catalogue, base: Base, seen: Sequence[Seen], focus: str = "") -> str:
+    """Two sentences: the run beside the target `focus`, else the one that moves best, and the price at which
+    moving there pays.
+    """
     source = base.source
     own = platform_names(book, dict.fromkeys(pool.platform_id for pool in source.pools.each))
     head = f"Run {source.run} takes {digits3(source.step_s)} s a step on {source.gpus} {own}"
-    best = best_of(base, seen)
+    best = best_of(base, seen, focus)
     if best is None:
-        return f"{head}; {NO_STEP}."
-    how = "" if best.phases else ", by the rule for whole steps, for its phases are not known"
-    low, middle, high = (digits3(value) for value in spread(best.step_s))
+        return f"{head}; {_no_step(book, seen, focus)}."
+    how = "" if best.phases else f" by the rule for whole steps, for {lacking_words(base)}"
     return (
-        f"{head}; on {best.count.gpus} {best.aim.name(book)} it would take {middle} s (p10–p90 {low} to "
-        f"{high}){how}. There {_even_words(base, best)}."
+        f"{head}; on {best.count.gpus} {best.aim.name(book)} it would take {_step_words(best)}{how}. There "
+        f"{_even_words(base, best)}."
     )
+
+
+def _no_step(book: Catalogue, seen: Sequence[Seen], focus: str) -> str:
+    """That nothing can be projected, or why the target asked for cannot be."""
+    for one in seen:
+        if one.aim.target == focus:
+            return f"{one.aim.name(book)} cannot be projected: {joined(*one.missing).rstrip('.')}"
+    return NO_STEP
+
+
+def _step_words(best: Seen) -> str:
+    """Seconds with their band; where the rule for whole steps lies apart, with what it says."""
+    low, middle, high = (digits3(value) for value in spread(best.step_s))
+    if not best.apart:
+        return f"{middle} s (p10–p90 {low} to {high})"
+    rule = digits3(spread(best.whole_step_s)[1])
+    return (
+        f"{middle} s by its phases (uncertain from {low} to {high}: the rule for whole steps says {rule} s)"
+    )
+
+
+def lacking_words(base: Base) -> str:
+    """In a clause, what a projection by phases lacks."""
+    gaps = base.source.gaps
+    if not gaps:
+        return "its phases are not logged"
+    more = len(gaps) - 1
+    tail = f", and {more} more {plural('thing', more)} {'is' if more == 1 else 'are'} missing" if more else ""
+    return f"{gaps[0].what}{tail}"
 
 
 def _even_words(base: Base, best: Seen) -> str:
@@ -74,22 +109,22 @@ def _even_words(base: Base, best: Seen) -> str:
     return f"{text}: {told.get(verdict(draws, best.rent.usd).words, f'{at} is too close to tell')}"
 
 
-def beside_notices(book: Catalogue, base: Base, seen: Sequence[Seen], hold: str) -> list[Notice]:
+def beside_notices(
+    book: Catalogue, base: Base, seen: Sequence[Seen], params: ProjectionParams
+) -> list[Notice]:
     """The fastest target where it is not that of the answer, and moves that no published pair backs.
 
-    Where the step time is held (`hold`) the fastest says nothing and is left out.
+    Where the step time is held the fastest says nothing and is left out.
     """
-    best = best_of(base, seen)
+    best = best_of(base, seen, params.focus)
     if best is None:
         return []
     out = []
     fastest = min(_movable(seen), key=lambda one: one.middle_s)
-    if fastest is not best and hold != "step_time":
-        low, middle, high = (digits3(value) for value in spread(fastest.step_s))
+    if fastest is not best and params.hold != "step_time":
         name = fastest.aim.name(book)
         words = (
-            f"Fastest is {fastest.count.gpus} {name}: {middle} s a step (p10–p90 {low} to {high}); "
-            f"{_even_words(base, fastest)}."
+            f"Fastest is {fastest.count.gpus} {name}: {_step_words(fastest)}; {_even_words(base, fastest)}."
         )
         out.append(Notice("fastest_target", words, name))
     return out + [notice for one in seen if (notice := _unseen(book, one))]
@@ -111,11 +146,12 @@ def _unseen(book: Catalogue, one: Seen) -> Notice | None:
 
 def figures(base: Base, seen: Sequence[Seen], asked: Asked, boundary: str) -> list[Figure]:
     """Measured step, step on the best target, break-even price, GPUs for the same step, factors."""
-    best, source = best_of(base, seen), base.source
+    best, source = best_of(base, seen, asked.params.focus), base.source
     ends = {**_ends(base.step_s), "interval": "p10_p90_mean"}
     out = [figure("measured_step_s", source.step_s, n=source.steps, boundary=boundary, **ends)]
-    out += [_step_figure(asked.book, best, boundary), _even_figure(base, best, boundary)]
-    out.append(_cycle_figure(asked.book, best, boundary))
+    nothing = _no_step(asked.book, seen, asked.params.focus)
+    out += [_step_figure(asked.book, best, boundary, nothing), _even_figure(base, best, boundary, nothing)]
+    out.append(_cycle_figure(asked.book, base, best, boundary, nothing))
     known = () if asked.model is None else asked.model.calibration.factors
     label = "Model factors that the run fixes"
     out.append(
@@ -124,7 +160,7 @@ def figures(base: Base, seen: Sequence[Seen], asked: Asked, boundary: str) -> li
             float(sum(f.identified for f in known)) if known else None,
             n=len(known) or None,
             label=f"{label}, of {len(known)}" if known else label,
-            missing="its phases are not known, so no factor is calibrated",
+            missing=f"no factor is calibrated, for {lacking_words(base)}",
         )
     )
     return out
@@ -135,26 +171,28 @@ def _ends(draws: Floats) -> dict[str, Any]:
     return {"low": low, "high": high, "interval": "p10_p90"}
 
 
-def _step_figure(book: Catalogue, best: Seen | None, boundary: str) -> Figure:
+def _step_figure(book: Catalogue, best: Seen | None, boundary: str, nothing: str) -> Figure:
     if best is None:
-        return figure("projected_step_s", None, missing=NO_STEP)
+        return figure("projected_step_s", None, missing=nothing)
     label = f"Step on {best.count.gpus} {best.aim.name(book)}"
-    return figure("projected_step_s", best.middle_s, label=label, boundary=boundary, **_ends(best.step_s))
+    ends = _ends(best.step_s) | ({"interval": TWO_MODELS} if best.apart else {})
+    return figure("projected_step_s", best.middle_s, label=label, boundary=boundary, **ends)
 
 
-def _even_figure(base: Base, best: Seen | None, boundary: str) -> Figure:
+def _even_figure(base: Base, best: Seen | None, boundary: str, nothing: str) -> Figure:
     if best is None:
-        return figure("break_even_usd_per_gpu_h", None, missing=NO_STEP)
+        return figure("break_even_usd_per_gpu_h", None, missing=nothing)
     draws = even_draws(base, best)
     missing = base.rent.missing or "the run's own GPUs have no price"
     middle = spread(draws)[1]
-    return figure("break_even_usd_per_gpu_h", middle, boundary=boundary, missing=missing, **_ends(draws))
+    ends = _ends(draws) | ({"interval": TWO_MODELS} if best.apart else {})
+    return figure("break_even_usd_per_gpu_h", middle, boundary=boundary, missing=missing, **ends)
 
 
-def _cycle_figure(book: Catalogue, best: Seen | None, boundary: str) -> Figure:
+def _cycle_figure(book: Catalogue, base: Base, best: Seen | None, boundary: str, nothing: str) -> Figure:
     name, label = "gpus_same_cycle", "GPUs for the same step time"
     if best is None or best.cycle is None:
-        missing = NO_STEP if best is None else "the phases of the run are not known"
+        missing = nothing if best is None else f"it needs the phases, but {lacking_words(base)}"
         return figure(name, None, label=label, missing=missing)
     found, label = best.cycle, f"{best.aim.name(book)} for the same step time"
     if found.gpus is None:

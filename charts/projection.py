@@ -23,15 +23,15 @@ from charts.theme import Mode
 
 TITLE = "Step time by phase and platform, seconds"
 EITHER, LEAST_EITHER = "Either pool, uncertain which", 0.02
-WHOLE, TOTAL, RULE = "Whole step, phases not measured", "Total, p10–p90", "By ratios of whole steps"
+WHOLE, TOTAL, RULE = "Whole step, not by phase", "Total with its band", "Check: rule for whole steps"
 
 
 @marked
 def by_phase(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw the exposed seconds of each phase, a row a platform, with the total and its p10-p90.
 
-    The open diamond is the rule that looks at whole steps alone: where it lies apart from the phases, one of
-    the two is wrong.
+    The open diamond is the rule that looks at whole steps alone: where it lies apart from the phases, the
+    band of the total reaches to the far end of the rule's.
     """
     table = result.tables.get("platforms")
     if not has(table, "step_s"):

@@ -17,7 +17,7 @@ from charts.theme import Mode
 TITLE = "Price below which moving pays, USD a GPU-hour"
 SLOPE = "Dollars a step relative to today, by price of a GPU-hour"
 VERDICT_SHAPES = {"pays": "triangle-up", "does not pay": "triangle-down", "cannot tell": "diamond"}
-BAND, MIDDLE = "Break-even, p10–p90", "Break-even, p50"
+BAND, MIDDLE = "Break-even, band", "Break-even, p50"
 LINE_POINTS, LEAST_REACH = 41, 1.25
 SECONDS_PER_HOUR, LEAST_SIDE = 3600, 0.005
 MOST_TOLD = 3
@@ -171,7 +171,7 @@ def slope(result: Result, mode: Mode = "light", target: str = "") -> go.Figure:
     side = sides.get(chosen["target"], 0.0)
     if known(chosen["usd_per_gpu_h_low"]) and known(chosen["usd_per_gpu_h_high"]):
         low, high = (_relative(at, chosen[end], side) for end in ("usd_per_gpu_h_high", "usd_per_gpu_h_low"))
-        fig.add_traces(band(at, low, high, colours.accent, "p10–p90"))
+        fig.add_traces(band(at, low, high, colours.accent, "band"))
     fig.add_trace(_line(chosen, sides, reach, colours.accent, 2.6))
     for row in quotes.to_dict("records"):
         fig.add_trace(_on_line(row, chosen, side, mode))

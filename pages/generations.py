@@ -15,6 +15,7 @@ from data.queries import frame as frame_queries
 from data.queries.known import runs_by_arrival
 from pages.parts import generation_claims as claims
 from pages.parts import generation_levers as levers
+from pages.parts import generation_models as models
 from pages.parts import generation_projection as parts
 from pages.parts.answer import show_answer
 from pages.parts.assumptions import show_how
@@ -39,6 +40,8 @@ def answered(asked: dict[str, Any], trainer: str, menu: pd.DataFrame, below: Del
         asked = {**asked, "hold": levers.hold(), **levers.precision()}
     with st.spinner("Projecting to other platforms …"):
         asked = {**asked, "targets": aimed_at(asked, trainer)}
+        wanted = levers.focus_of(picked["targets"], trainer, names, spoken_of)
+        asked["focus"] = wanted if wanted in asked["targets"] else ""
         plain = compute("projection", asked)
     if not parts.can_be_shown(plain):
         return plain
@@ -48,6 +51,8 @@ def answered(asked: dict[str, Any], trainer: str, menu: pd.DataFrame, below: Del
         quotes = levers.quotes(pools, names, {p: c and c.usd_per_gpu_h for p, c in choices.items()})
     with below:
         on = claims.switches(menu)
+    if not (quotes or on):
+        return plain
     with st.spinner("Comparing with quotes and claims …"):
         return compute("projection", {**asked, "quotes": quotes, "claims": on})
 
@@ -69,6 +74,7 @@ def show_projection(result: Result) -> None:
     with below:
         claims.show_left(parts.worded(result), state.theme)
     parts.show_tables(result)
+    st.caption(parts.DOLLARS)
     st.page_link("backtest.py", label=parts.HOW_WRONG, icon=":material/rule:")
 
 
@@ -77,6 +83,7 @@ with state.view() as view:
     catalogue = view.catalogue
     names = {p.platform_id: p.name for p in catalogue.platforms() if p.kind in ("gpu", "tpu")}
     menu = claim_menu(catalogue)
+    spoken_of = dict(zip(menu["claim_id"], menu["target"], strict=True))
     known = frame_queries.runs(view).set_index("run")["platforms"]
     held = {run: known[run] for run in state.common.runs or runs_by_arrival(view) if run in known.index}
 head = st.container()
@@ -94,7 +101,8 @@ with head:
     if shown is not None:
         show_answer(shown)
         show_figures(shown)
-        show_warnings(shown)
+        models.show_gaps(state, catalogue, shown)
+        show_warnings(models.show_open(shown))
     elif result is not None:
         parts.show_lacking(state, result)
 if shown is not None:

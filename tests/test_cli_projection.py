@@ -7,7 +7,7 @@ from tests.app_server import here as cli
 from tests.app_server import here_json as cli_json
 from tests.samples import verl_log
 
-TABLES = {"platforms", "phases", "breakeven", "calibration", "drivers", "claims", "whole_step"}
+TABLES = {"platforms", "phases", "breakeven", "calibration", "drivers", "claims", "whole_step", "gaps"}
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import streamlit as st
 from pydantic import ValidationError
 
 from data.errors import UserError
+from data.model_names import model_labels
 from data.queries import run_details as queries
 from data.queries import uploads
 from data.run_details import current_details, missing_for_cost, save_details
@@ -24,7 +25,7 @@ def show_details(store: Store) -> None:
     """Draw the table and, below it, the form of one run."""
     with store.view() as view:
         frame = queries.table(view)
-        models = view.catalogue.llm_names()
+        models = model_labels(view.catalogue)
         frame["complete"] = [not missing_for_cost(view, run) for run in frame["run"]]
     if frame.empty:
         st.caption("No run yet: drop a file above, or load the example.")

@@ -39,7 +39,7 @@ def show_calibration(result: Result) -> None:
     """List the factors as text: their sizes span seven orders of magnitude. The CSV has all digits."""
     frame = result.tables["calibration"]
     if frame.empty:
-        st.caption("Phases of this run are not timed, so no factor of a phase can be set by it.")
+        st.caption("Only the whole step of this run is projected, so it sets no factor of a phase.")
         return
     rows = records(frame)
     priors = [f"{_name(r)} ({_lower(phase_name(str(r['phase'])))})" for r in rows if not r["identified"]]

@@ -70,8 +70,10 @@ def _from_address() -> bool:
 def _switch(row: Mapping[str, Any]) -> str:
     name = str(row["claim_id"])
     with st.container(horizontal=True, vertical_alignment="center", key=f"pr_claim_{name}"):
-        label = f"{md_escape(row['statement'])} :orange-badge[{md_escape(row['badge'])}]"
-        if not switch(label, f"pr_c_{name}", f"the claim {name}", _tip(row)):
+        # the badge stands beside the label, which is read out as it is written
+        on = switch(str(row["statement"]), f"pr_c_{name}", f"the claim {name}", _tip(row))
+        st.badge(str(row["badge"]), color="orange")
+        if not on:
             return ""
         value = number(
             f"Value ({md_escape(row['unit'])})",

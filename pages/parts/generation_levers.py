@@ -26,7 +26,7 @@ PRECISION_OF = {
     "source_train_precision": ("pr_strain", "Training measured in"),
     "train_precision": ("pr_ttrain", "Training on targets in"),
 }
-QUOTE_MOST = 1000.0
+QUOTE_MOST, REPLICA_MOST = 1000.0, 4096
 HELP = {
     "run": "The measured run that is projected: its own seconds, scaled to other platforms.",
     "on": "Platforms to project to. Empty: the main ones of the same maker that came after the measured one.",
@@ -34,6 +34,8 @@ HELP = {
     "move of both pools.",
     "hold": "Same GPUs: as many as measured. Same step time: as few as do it. Same dollars an hour: as many "
     "as the bill of today pays for.",
+    "replica": "Tensor x pipeline parallelism of one replica of the inference engine, as the run had it. No "
+    "log says it; empty: what usual engines need for the measured seconds.",
     "precision": "No log says the precision of a run, so say it here. Targets compute in the same one unless "
     "you choose another: then its gain is part of the answer, and the answer says so.",
 }
@@ -66,15 +68,19 @@ def hold() -> str:
     return segments("pr_hold", "Hold equal", list(HOLD), "gpus", HOLD.__getitem__, HELP["hold"])
 
 
-def precision() -> dict[str, str]:
+def precision() -> dict[str, Any]:
     """Draw the precision of run and targets behind a button that says which; returns parameters."""
-    asked = {}
+    asked: dict[str, Any] = {}
     with st.popover(f"Precision: {_precision_words()}", icon=":material/tune:", key="pr_precision"):
         st.caption(HELP["precision"])
         for name, (param, label) in PRECISION_OF.items():
             names, first = _precisions(name)
             asked[name] = dropdown(param, label, list(names), first, names.__getitem__)
-    return asked
+        held = number(
+            "GPUs of one engine", "pr_rep", 1, REPLICA_MOST, what="an engine of", instead="as many as usual",
+            step=1.0, placeholder="as usual engines need", tip=HELP["replica"],
+        )  # fmt: skip
+    return asked | {"replica_gpus": round(held or 0)}
 
 
 def _precisions(name: str) -> tuple[Mapping[str, str], str]:
@@ -159,3 +165,29 @@ def _is_given(param: str) -> bool:
 def pools_of(projected: pd.DataFrame) -> list[str]:
     """Return the platforms of the projected rows, each pool's once, in their order."""
     return list(dict.fromkeys(part for target in targets_of(projected) for part in target.split("+")))
+
+
+def focus_of(
+    picked: Sequence[str], trainer: str, names: Mapping[str, str], claimed: Mapping[str, str]
+) -> str:
+    """Return the target that a person asks for, '' for none: the one looked at, the only platform picked, the
+    only one quoted, or that of the only claim that is on (`claimed`: claim -> platform).
+    """
+    ids = {name: platform for platform, name in names.items()}
+    looked = st.query_params.get("pr_look", "")
+    if looked:
+        parts = [ids.get(part, "") for part in looked.split(" + ")]
+        return "+".join(parts) if all(parts) else ""
+    quoted = [p for p in names if _is_given(f"pr_q_{p}")]
+    spoken = list(dict.fromkeys(p for claim, p in claimed.items() if p and _is_on(f"pr_c_{claim}")))
+    for asked in (list(picked), quoted, spoken):
+        if len(asked) == 1:
+            return with_trainer(asked, trainer)[-1]
+    return ""
+
+
+def _is_on(param: str) -> bool:
+    """Whether a switch is on, or will be by the address."""
+    if param in st.session_state:
+        return bool(st.session_state[param])
+    return st.query_params.get(param) == "true"

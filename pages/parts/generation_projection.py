@@ -24,6 +24,11 @@ from pages.parts.state import PageState, go_to
 from pages.parts.tables import show_table
 from pages.parts.words import md_escape
 
+DOLLARS = (
+    "Dollars are by the GPU-hour of the GPUs named, not rounded up to whole nodes or racks; a count of racks "
+    "is rounded up. Low and high are p10 and p90 of the phases; where the rule for whole steps disagrees, "
+    "they reach to its far end."
+)
 HOW_WRONG = "How wrong has this model been?"
 NOTHING = {"empty_home", "no_runs", "no_match"}
 SECTIONS = ("Dollars", "GPUs and rates", "Break-even slope", "What drives it", "Calibration")
@@ -42,14 +47,14 @@ LABELS = {
     "basis": "Basis",
     "gpus": "GPUs",
     "step_s": "Step, p50 (s)",
-    "step_s_low": "p10 (s)",
-    "step_s_high": "p90 (s)",
+    "step_s_low": "Low (s)",
+    "step_s_high": "High (s)",
     "speedup": "As fast (x)",
     "tokens_per_s_per_gpu": "Tokens/s/GPU",
     "usd_per_gpu_h": "USD a GPU-hour",
     "usd_per_step": "USD a step",
-    "usd_per_step_low": "USD a step, p10",
-    "usd_per_step_high": "USD a step, p90",
+    "usd_per_step_low": "USD a step, low",
+    "usd_per_step_high": "USD a step, high",
     "usd_per_rollout": "USD a rollout",
     "usd_per_point": "USD a point",
     "gpus_same_cycle": "GPUs for the same step time",
@@ -60,8 +65,8 @@ LABELS = {
     "words": "In words",
     "quote_source": "Source of the quote",
     "quote_price_id": "Price row",
-    "usd_per_gpu_h_low": "p10",
-    "usd_per_gpu_h_high": "p90",
+    "usd_per_gpu_h_low": "Low",
+    "usd_per_gpu_h_high": "High",
 }
 BASIS = {"left-out platforms": "no published pair: errors on platforms left out"}
 EVEN_LABELS = LABELS | {"usd_per_gpu_h": "Break-even, p50 (USD a GPU-hour)"}

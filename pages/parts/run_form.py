@@ -27,6 +27,7 @@ from data.run_details import (
     start_choices,
 )
 from data.store import Store
+from pages.parts.model_picker import pick_model, resolve_model
 from pages.parts.notices import show_error
 from pages.parts.words import ALGORITHMS, MODES, md_escape
 
@@ -69,7 +70,7 @@ def show_run_form(store: Store, run: str, *, key: str) -> None:
         note = st.text_input("Note", value=details.note or "", key=f"note_{key}", max_chars=500)
         if not st.form_submit_button("Save run details", type="primary", icon=":material/save:"):
             return
-    _save(store, details, {**chosen, "status": status, "note": note.strip() or None}, pools)
+    _save(store, catalogue, details, {**chosen, "status": status, "note": note.strip() or None}, pools)
 
 
 def initial_pools(details: RunDetails, known: pd.DataFrame, hints: Sequence[Suggestion]) -> pd.DataFrame:
@@ -183,12 +184,11 @@ def _heads(
     def start(name: str) -> str | None:
         return getattr(details, name) or in_force.get(name) or inferred.get(name)
 
-    models = catalogue.llm_names()
     first, second, third, fourth = st.columns(4)
     with first:
         campaign = _pick("Campaign", list(campaigns), start("campaign"), f"campaign_{key}", new=True)
     with second:
-        llm = _pick("Model", list(models), start("llm"), f"llm_{key}", words=models)
+        llm = pick_model(catalogue, start("llm"), f"llm_{key}")
     with third:
         algorithm = _pick(
             "Algorithm", list(ALGORITHMS), start("algorithm"), f"algorithm_{key}", words=ALGORITHMS
@@ -301,8 +301,11 @@ def _status_editor(attempts: pd.DataFrame, details: RunDetails, key: str) -> dic
     return {**dict(details.status), **changed}
 
 
-def _save(store: Store, details: RunDetails, chosen: dict[str, Any], pools: pd.DataFrame) -> None:
+def _save(
+    store: Store, catalogue: Catalogue, details: RunDetails, chosen: dict[str, Any], pools: pd.DataFrame
+) -> None:
     try:
+        chosen["llm"] = resolve_model(catalogue, chosen["llm"])
         new = RunDetails.model_validate(
             {**details.model_dump(), **chosen, "pools": [p.model_dump() for p in pools_of(pools)]}
         )

@@ -12,7 +12,16 @@ from data.store import Store
 
 MODULES = ("charts.ledger", "pages.parts.ledgertable", "pages.parts.share", "plotly.io")
 WAITS = 100
-FIRST = ("ledger", "bottleneck", "rollouts", "unit_economics", "utilisation", "gain", "learning")
+FIRST = (
+    "ledger",
+    "bottleneck",
+    "rollouts",
+    "unit_economics",
+    "utilisation",
+    "gain",
+    "learning",
+    "projection",
+)
 
 
 def warm(store: Store) -> None:

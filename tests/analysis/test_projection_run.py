@@ -163,10 +163,10 @@ def test_what_is_missing_is_named_with_its_click(empty_home: Home) -> None:
     empty_home.con.execute("update allocations set platform = 'h100-sxm'")
     found = read(empty_home, "r")
     assert not found.blocked and found.step_s == 100.0
-    told = " ".join(found.gaps)
+    told = " ".join(gap.words for gap in found.gaps)
     for words in ("model of r", "rollouts a step", "prompt tokens", "response lengths", "timer of training"):
         assert words in told
-    assert all("Telemetry page" in gap for gap in found.gaps)
+    assert all("Telemetry page" in gap.remedy for gap in found.gaps)
 
 
 def test_one_pool_cannot_tell_which_gpus_roll_out_beside_training(empty_home: Home) -> None:
@@ -174,7 +174,7 @@ def test_one_pool_cannot_tell_which_gpus_roll_out_beside_training(empty_home: Ho
     colocated(empty_home, "r")
     said(empty_home, "r", range(1, 9), 100.0)
     found = read(empty_home, "r")
-    assert not found.blocked and "which GPUs of r roll out" in found.gaps[0]
+    assert not found.blocked and "which GPUs of r roll out" in found.gaps[0].what
 
 
 def test_two_pools_without_a_mode_are_refused(empty_home: Home) -> None:

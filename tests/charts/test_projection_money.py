@@ -83,7 +83,7 @@ def test_the_slope_crosses_one_at_the_break_even(target: str, mode: theme.Mode) 
     assert np.interp(price, line.x, line.y) == pytest.approx(1)
     assert line.line.color == theme.palette(mode).accent
     frame = drawn(fig)
-    band = frame[frame["series"] == "p10–p90"]
+    band = frame[frame["series"] == "band"]
     at = "USD a GPU-hour on the new platform"
     assert np.interp(low, band[at], band["high"]) == pytest.approx(1)
     assert np.interp(high, band[at], band["low"]) == pytest.approx(1)

@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from data.ingest import ingest_file
+from data.run_details import PoolDetails, current_details, save_details
 from data.store import Store
 from tests.samples import verl_log
 
@@ -163,3 +164,22 @@ def test_a_run_that_cannot_be_projected_says_what_is_missing_and_where_to_give_i
     assert len(at.get("plotly_chart")) == 2, "published runs are there"
     assert not at.error
     assert [b.label for b in at.button if b.key == "fill_projection"] == ["Fill in run details"]
+
+
+def test_a_model_that_nobody_named_is_named_on_the_page(app: App, store: Store) -> None:
+    """Its phases are timed: only the model is missing, and typing it in any spelling mends that."""
+    head = "run,attempt,step,step_s,tok_prompt,tok_gen,rollouts,groups,len_mean,len_p95,len_max"
+    rows = "\n".join(f"mine,1,{n},95,10000,75000,50,5,1500,3300,6000" for n in range(1, 9))
+    times = "\n".join(f"mine,1,{n},{p},{s}" for n in range(1, 9) for p, s in (("rollout", 70), ("train", 20)))
+    ingest_file(store, io.BytesIO(f"{head}\n{rows}\n".encode()), "steps.csv")
+    ingest_file(store, io.BytesIO(f"run,attempt,step,phase,seconds\n{times}\n".encode()), "phases.csv")
+    held = PoolDetails(pool="all", role="colocated", platform="h100-sxm", gpus=64)
+    save_details(store, current_details(store, "mine").model_copy(update={"pools": (held,)}))
+    at = opened(app, pr_run="mine", pr_on="Vera Rubin NVL72")
+    assert "The model of mine is not named" in texts(at)
+    at.selectbox(key="pr_model").set_value("Qwen3-32")
+    next(b for b in at.button if b.label == "Set the model").click()
+    at.run()
+    assert not at.exception and not at.error
+    assert current_details(store, "mine").llm == "qwen3-32b"
+    assert "only the whole step" not in texts(at) and "Which estimate is believed" in texts(at)
