@@ -11,8 +11,10 @@ export IPD_HOME ?= var
 KEPT := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python
 COMPILE := $(KEPT) -c 'from data.gpu import plain_kernels, plain_minutes'; \
 	$(KEPT) -m pytest -m "not full" --collect-only -qq >/dev/null
+# Dear groups first, in the order of tests/conftest.py, not those of most tests.
+DIST := -n $(WORKERS) --dist loadgroup --no-loadscope-reorder --durations=15 -rs
 
-.PHONY: run setup test test-full check bench shots clean
+.PHONY: run setup test test-full prepare check bench shots clean
 
 run: setup
 	$(BIN)/python cli.py serve --port $(PORT)
@@ -31,13 +33,16 @@ $(VENV)/.ready-test: tests/requirements.txt $(VENV)/.ready
 	@$(PIP) -r tests/requirements.txt
 	@touch $@
 
-test: $(VENV)/.ready-test
+# PREPARED=1: `make prepare` has just been run, as .ci/run does beside `make check`.
+test: $(if $(PREPARED),,prepare)
+	$(KEPT) -m pytest -m "not full" $(DIST)
+
+prepare: $(VENV)/.ready-test
 	@($(COMPILE)) & $(BIN)/python -m tests.browser.chromium --install; found=$$?; wait; exit $$found
-	$(KEPT) -m pytest -m "not full" -n $(WORKERS) --dist loadfile --durations=15 -rs
 
 test-full: $(VENV)/.ready-test
 	@$(BIN)/python -m tests.browser.chromium --install
-	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=15 -rs
+	HYPOTHESIS_PROFILE=full $(KEPT) -m pytest $(DIST)
 
 check: $(VENV)/.ready-test
 	$(BIN)/ruff format --check .

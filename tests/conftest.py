@@ -12,9 +12,28 @@ from data.examples.generate import load_example
 from data.store import get_store
 from tests.examples import PROFILE
 
-settings.register_profile("ci", max_examples=25, deadline=None)
+settings.register_profile("ci", max_examples=15, deadline=None)
 settings.register_profile("full", max_examples=250, deadline=None)
 settings.load_profile(PROFILE)
+
+ROOT = Path(__file__).resolve().parents[1]
+DEAR = ("tests/browser", "tests/test_app_routes.py", "tests/data/test_ingest.py", "tests/pages")
+"""Started first, so that no worker is left alone with them at the end. The two in the middle need no example:
+they run while a third worker loads it."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Say what stays on one worker: a file; all of the browser, which share a server and a Chromium."""
+    for item in items:
+        file = item.path.relative_to(ROOT).as_posix()
+        item.add_marker(pytest.mark.xdist_group(DEAR[0] if file.startswith(DEAR[0]) else file))
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> int:
+    file = item.path.relative_to(ROOT).as_posix()
+    return next((place for place, start in enumerate(DEAR) if file.startswith(start)), len(DEAR))
 
 
 @pytest.fixture(scope="session")
