@@ -9,6 +9,7 @@ import streamlit as st
 
 from analysis.result import Result
 from pages.parts import intelligence_frontier as frontier
+from pages.parts import intelligence_further as further
 from pages.parts import intelligence_gain as gain
 from pages.parts import intelligence_spent as spent
 from pages.parts import intelligence_units as units
@@ -22,6 +23,7 @@ TITLE = "Intelligence per dollar"
 SECTIONS: tuple[Callable[[Asked], list[Result]], ...] = (
     gain.show,
     spent.show,
+    further.show,
     frontier.show,
     units.show,
 )

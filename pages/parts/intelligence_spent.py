@@ -15,6 +15,7 @@ AXES = {
     "gpu_hours": "GPU-hours",
     "hours": "Hours",
     "tokens": "Generated tokens",
+    "rollouts": "Rollouts",
     "steps": "Steps",
 }
 SCORES = (

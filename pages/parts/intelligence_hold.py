@@ -1,0 +1,57 @@
+"""What it costs to hold a score that falls between training cycles."""
+
+import streamlit as st
+
+from analysis.result import Result
+from charts import serving as charts
+from pages.parts.answer import flowing
+from pages.parts.choose import segments
+from pages.parts.compute import compute_or_stop
+from pages.parts.download import show_chart
+from pages.parts.figures import show_figures
+from pages.parts.generation_address import number
+from pages.parts.intelligence_controls import Asked
+from pages.parts.notices import show_warnings
+from pages.parts.tables import show_table
+from pages.parts.words import md_escape
+
+LAWS = {"exponential": "Exponential", "linear": "Linear"}
+LABELS = {
+    "points_per_week": "Points lost a week",
+    "period_days": "Days between cycles",
+    "held": "Held",
+    "asked": "As typed",
+}
+FIELDS = (
+    ("target", "Hold at (%)", "hd_hold", 0.1, 99.9, 1.0, "score before"),
+    ("fall_points", "It falls by (points)", "hd_fall", 0.01, 99, 0.5, "say how much"),
+    ("fall_days", "in (days)", "hd_fall_days", 0.1, 3660, 1.0, "7"),
+    ("cycle_days", "A cycle takes (days)", "hd_cycle", 0, 3660, 1.0, "as the run"),
+    ("period_days", "Dollars per (days)", "hd_period", 1, 3660, 1.0, "30"),
+    ("campaign_usd", "A cycle costs (USD)", "hd_cycle_usd", 1, 1e12, 1000.0, "spend of the run"),
+)
+
+
+def show(asked: Asked) -> list[Result]:
+    """Draw the held score and its cost by how fast it falls, with the levers."""
+    levers: dict[str, object] = {name: asked.gain[name] for name in ("benchmark", "before", "after")}
+    with st.container(horizontal=True, vertical_alignment="bottom", key="intelligence_hold_levers"):
+        for name, label, param, low, high, step, empty in FIELDS:
+            held = number(
+                label, param, low, high, what=f"{label.lower()} of", instead=empty, step=step,
+                placeholder=empty, width=180,
+            )  # fmt: skip
+            if held is not None:
+                levers[name] = held / 100 if name == "target" else held
+        levers["law"] = segments("hd_law", "Falls", list(LAWS), "exponential", LAWS.__getitem__)
+    found = compute_or_stop("hold", levers)
+    st.markdown(md_escape(flowing(found.answer)))
+    show_figures(found)
+    show_warnings(found)
+    left, right = st.columns(2)
+    with left:
+        show_chart(charts.saw(found, asked.theme), key="intelligence-saw")
+    with right:
+        show_chart(charts.sensitivity(found, asked.theme), key="intelligence-hold-sensitivity")
+    show_table(found, "sensitivity", title="Cost by how fast the score falls", labels=LABELS)
+    return [found]
