@@ -16,6 +16,7 @@ _UNIT_WORDS = {
     "count": "",
 }
 _PER_WORDS = {"pp": "point", "mtok": "million tokens", "gpu_h": "GPU-hour", "gpu-h": "GPU-hour"}
+_PER_WORDS |= {"correct": "correct rollout", "informative": "informative rollout"}
 COUNTED = {
     "gain": "task",
     "mdd": "task",

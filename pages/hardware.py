@@ -23,14 +23,14 @@ LEAD = (
     "badge",
     "statement",
     "name",
-    "platform_id",
     "field",
+    "platform_id",
+    "parameter",
+    "value",
+    "unit",
     "kind",
     "tier",
     "provider",
-    "value",
-    "unit",
-    "parameter",
 )
 LABELS = {
     "badge": "Basis",

@@ -23,7 +23,7 @@ from pages.parts.state import current
 from pages.parts.tables import UNKNOWN, column_config, table_height
 
 ALL = "all"
-COLUMNS = ["badge", "platform", "kind", "tier", "price_value", "unit", "usd", "as_of", "provider", "region"]
+COLUMNS = ["platform", "price_value", "unit", "badge", "kind", "tier", "usd", "as_of", "provider", "region"]
 COLUMNS += ["price_source", "price_note", "version", "price_id"]
 LABELS = {
     "badge": "Basis",

@@ -24,6 +24,7 @@ def test_what_is_not_known_is_said(value: float | None) -> None:
 def test_the_denominator_follows_the_dollars() -> None:
     assert unit_tail("USD/pp") == "per point"
     assert unit_tail("USD/Mtok") == "per million tokens"
+    assert unit_tail("usd_per_informative") == "per informative rollout"
     assert unit_tail("USD") == "" and unit_tail("s") == ""
 
 
