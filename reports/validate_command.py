@@ -191,7 +191,7 @@ def markdown(found: "Sequence[SetReport]") -> str:
     from analysis.backtest import MAIN, RULE_WORDS
 
     errors = _table(list(_COLUMNS), ([cell(r) for cell in _COLUMNS.values()] for r in found))
-    classes = _table(["set", *_CLASS_COLUMNS], (row for r in found for row in _classes(r)))
+    classes = _table(["set", *_CLASS_COLUMNS], (row for r in found if _whole(r) for row in _classes(r)))
     head = ["set", "model", *RULE_WORDS.values()]
     rules = _table(head, ([r.wanted.name, percent(r.error.median_abs_error), *_rules(r)] for r in found))
     where = _table(
@@ -204,6 +204,13 @@ def markdown(found: "Sequence[SetReport]") -> str:
         "By platforms and model": where,
     }
     return "\n\n".join([errors, *(f"### {title}\n\n{body}" for title, body in titled.items())])
+
+
+def _whole(found: "SetReport") -> bool:
+    """True for a set that is a target or no part of another; classes of the others are in the JSON."""
+    from analysis.backtest import MAIN
+
+    return not found.wanted.part_of or found.wanted.name in MAIN
 
 
 def _classes(found: "SetReport") -> list[list[str]]:

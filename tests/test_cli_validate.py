@@ -19,6 +19,11 @@ def test_json_has_the_published_shape(capsys):
     assert one["coverage"] == one["coverage_k"] / one["coverage_n"]
     assert set(one["baselines"]["peak_flops"]) == {"n", "median_abs_error", "bias", "model_median_abs_error"}
     assert one["p10"] < 1 < one["p90"] and one["failed"] == []
+    dense, moe = sets["decode"]["by_class"]
+    assert (dense["class"], dense["n"], moe["class"], moe["n"]) == ("dense", 228, "moe", 105)
+    assert dense["coverage_k"] + moe["coverage_k"] == sets["decode"]["coverage_k"]
+    for part in (dense, moe):
+        assert part["coverage_low"] <= 0.8 <= part["coverage_high"] and part["platform_out"]["n"] > 0
 
 
 def test_lines_say_what_holds(capsys):
