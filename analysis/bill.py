@@ -9,6 +9,7 @@ from decimal import Decimal
 import pandas as pd
 
 from analysis.frames import Row, known, number, records, text
+from analysis.madeup import EVERYBODY, Scope, counted, left_out, scope_of
 from analysis.moneyparams import ALL, MoneyParams
 from analysis.result import Assumption, Notice
 from analysis.twice import once, twice
@@ -108,6 +109,7 @@ class Bill:
     invoice_usd: Decimal | None
     notices: tuple[Notice, ...]
     assumptions: tuple[Assumption, ...]
+    scope: Scope = EVERYBODY
 
     @property
     def has_gpus(self) -> bool:
@@ -116,30 +118,41 @@ class Bill:
 
 
 def load_bill(view: View, params: MoneyParams) -> Bill:
-    """Charges of `params.period`; empty when no cost row is there."""
+    """Charges of `params.period`, of one's own or of the example (`Scope`); empty without any cost row."""
     period = params.period or default_period(view)
     span = None if period == ALL else month(period)
+    scope = scope_of(view, period, params)
     rows = records(queries.charges(view, *(span or (None, None))))
     maker = _Maker(view, span)
-    told = [values for row in rows if (values := maker.charge(row)) is not None]
+    told = [values for row in rows if scope.has_upload(row["upload_id"]) and (values := maker.charge(row))]
     told.sort(key=_order)
     made = [Charge(number=n, **values) for n, values in enumerate(told, 1)]
     kept = tuple(charge for charge in made if charge.effective is not None)
     billed = [charge.billed for charge in kept if charge.billed is not None]
     start, end = span or _extent(made)
+    apart = [values["effective"] or Decimal(0) for row in rows if not scope.has_upload(row["upload_id"])
+             and (values := _Maker(view, span).charge(row))]  # fmt: skip
     return Bill(
         period, start, end, kept, tuple(c for c in made if c.effective is None),
-        total(billed) if billed else None, tuple(maker.notices(made)), tuple(maker.assumptions()),
+        total(billed) if billed else None, (*maker.notices(made), *left_out(view, scope, apart, span)),
+        tuple(maker.assumptions()), scope,
     )  # fmt: skip
 
 
 def default_period(view: View) -> str:
-    """Newest month with a GPU bill, else with allocations, else with any cost row, else everything."""
-    at = queries.newest_bill(view, False)
-    if at is None:
-        ends = [span[1] for row in records(queries.held(view)) if (span := span_of(row)) is not None]
-        at = max(ends) - timedelta(microseconds=1) if ends else queries.newest_bill(view, True)
-    return ALL if at is None else month_of(at)
+    """Newest month with a GPU bill, else with allocations, else with any cost row, else everything. The
+    example's count only where there is nothing of one's own.
+    """
+    made_up = queries.synthetic(view)
+    for any_owner in (False, True):
+        if (at := queries.newest_bill(view, False, any_owner)) is not None:
+            return month_of(at)
+        rows = [row for row in records(queries.held(view)) if any_owner or row["run"] not in made_up]
+        if ends := [span[1] for row in rows if (span := span_of(row)) is not None]:
+            return month_of(max(ends) - timedelta(microseconds=1))
+        if (at := queries.newest_bill(view, True, any_owner)) is not None:
+            return month_of(at)
+    return ALL
 
 
 def span_of(row: Row) -> tuple[datetime, datetime] | None:
@@ -293,7 +306,9 @@ class _Maker:
 
     def notices(self, charges: list[Charge]) -> list[Notice]:
         """What a reader has to know about the amounts."""
-        out = self._made_up(charges)
+        uploads = queries.synthetic_uploads(self.view)
+        made_up = [c.effective or Decimal(0) for c in charges if c.upload_id in uploads]
+        out = counted(made_up, len(charges))
         if n := self.said["no_amount"]:
             out.append(
                 Notice(
@@ -321,21 +336,6 @@ class _Maker:
             out.append(Notice("not_invoiced", words, "costs"))
         out += both_said(charges)
         return out + twice(charges) + once(queries.equal_lines(self.view), charges) + self._two_kinds(charges)
-
-    def _made_up(self, charges: list[Charge]) -> list[Notice]:
-        """How much of the bill, effective cost, is the example's."""
-        uploads = queries.synthetic_uploads(self.view)
-        found = [c for c in charges if c.upload_id in uploads]
-        if not found:
-            return []
-        words = "This bill is synthetic example data."
-        if len(found) < len(charges):
-            usd = cents(total([c.effective or Decimal(0) for c in found]))
-            words = (
-                f"{'-' if usd < 0 else ''}${abs(usd):,} of this bill is synthetic example data: remove the "
-                "example to see yours alone."
-            )
-        return [Notice("synthetic", words, "costs")]
 
     def _two_kinds(self, charges: list[Charge]) -> list[Notice]:
         """A price list or allocation prices beside an invoice: the same machines may count twice."""

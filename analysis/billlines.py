@@ -1,4 +1,4 @@
-"""Lines of a bill with what is borne of them, and the five totals in cents that every table adds up to."""
+"""Lines of a bill with what is borne of them, and the totals in cents that every table adds up to."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -11,8 +11,10 @@ from analysis.parts import NONE, UNHELD, WHY, Part
 from models.cents import cents, to_cents, total
 
 MATCHED, COMMITMENTS, CAPACITY, NOT_HELD, OPEN = "matched", "commitments", "capacity", "unheld", "open"
-RESTS = (COMMITMENTS, CAPACITY, NOT_HELD, OPEN)
+CREDITS = "credits"
+RESTS = (COMMITMENTS, CAPACITY, NOT_HELD, OPEN, CREDITS)
 """What the unmatched part of a line can be."""
+_CREDITS_BORNE, _IDLE = "credits_borne", (COMMITMENTS, CAPACITY, NOT_HELD)
 _UNHELD_WORDS = tuple(WHY[reason] for reason in UNHELD)
 
 
@@ -32,11 +34,12 @@ class Line:
 
 @dataclass(frozen=True)
 class Sums:
-    """Totals in cents: effective = matched + unused + unheld + open; all but `matched` is `unmatched`. Each
-    is within a cent of its exact sum (largest remainder).
+    """Totals in cents: effective = charges + credits; charges = borne + idle + open. Each is within a cent of
+    its exact sum (largest remainder). `matched` and `unmatched` are the sides of all lines, credits too.
 
     `unheld` is GPU time that nobody held by a scheduler that knows the machine; other time stays in `open`.
-    `explained` is exact: 1 less the open amounts, credits counted as amounts.
+    `explained`, `idle_frac` and `open_frac` are exact shares of the charges and add up to 1, corrections
+    that nothing explains counted as amounts; None where the charges come to nothing.
     """
 
     effective: Decimal
@@ -49,6 +52,38 @@ class Sums:
     unheld: Decimal
     capacity: Decimal = Decimal(0)
     """Of `unused`: idle capacity of a cluster, as OpenCost names it; the rest are commitments."""
+    credits_borne: Decimal = Decimal(0)
+    """Of `matched`: credits of runs, jobs and campaigns (negative)."""
+    credits_loose: Decimal = Decimal(0)
+    """Of `unmatched`: credits of nobody (negative)."""
+    idle_frac: Decimal | None = None
+
+    @property
+    def credits(self) -> Decimal:
+        """All credits, in cents (negative)."""
+        return self.credits_borne + self.credits_loose
+
+    @property
+    def charges(self) -> Decimal:
+        """What the period costs before credits, in cents."""
+        return self.effective - self.credits
+
+    @property
+    def borne(self) -> Decimal:
+        """Charges that a run, job, campaign or team bears, in cents."""
+        return self.matched - self.credits_borne
+
+    @property
+    def idle(self) -> Decimal:
+        """Charges that are known to be held by nobody, in cents."""
+        return self.unused + self.unheld
+
+    @property
+    def open_frac(self) -> Decimal | None:
+        """Share of the charges that nothing explains."""
+        return (
+            None if self.explained is None or self.idle_frac is None else 1 - self.explained - self.idle_frac
+        )
 
     @property
     def commitments(self) -> Decimal:
@@ -58,12 +93,13 @@ class Sums:
     @property
     def rests(self) -> dict[str, Decimal]:
         """What is not matched by RESTS, in cents; adds up to `unmatched`."""
-        return dict(zip(RESTS, (self.commitments, self.capacity, self.unheld, self.open), strict=True))
+        rests = (self.commitments, self.capacity, self.unheld, self.open, self.credits_loose)
+        return dict(zip(RESTS, rests, strict=True))
 
     @property
     def open(self) -> Decimal:
         """What nothing explains, in cents."""
-        return self.unmatched - self.unused - self.unheld
+        return self.unmatched - self.unused - self.unheld - self.credits_loose
 
 
 def read_lines(bill: Bill, matched: Matched) -> list[Line]:
@@ -101,11 +137,13 @@ def _status(charge: Charge, borne: Decimal, rest: Decimal, parts: tuple[Part, ..
 
 def is_open(line: Line) -> bool:
     """Whether something of it is not explained."""
-    return bool(line.unmatched) and not line.charge.unused and not line.known_idle
+    return bool(line.unmatched) and not (line.charge.unused or line.charge.credit or line.known_idle)
 
 
 def rest_of(line: Line) -> str:
     """Which of RESTS the unmatched part of a line is."""
+    if line.charge.credit:
+        return CREDITS
     if line.known_idle:
         return NOT_HELD
     if not line.charge.unused:
@@ -116,15 +154,19 @@ def rest_of(line: Line) -> str:
 def add_lines(lines: Sequence[Line]) -> Sums:
     """Totals; `known_idle` of a line says that what no run or job held of it is known to be idle."""
     open_lines = [line for line in lines if is_open(line)]
-    exact = {MATCHED: total([line.matched for line in lines])}
+    ours = {
+        credit: total([x.matched for x in lines if x.charge.credit is credit]) for credit in (False, True)
+    }
+    exact = {MATCHED: ours[False], _CREDITS_BORNE: ours[True]}
     for rest in RESTS:
         exact[rest] = total([line.unmatched for line in lines if rest_of(line) == rest])
-    whole = total(list(exact.values()))
-    effective, gross = cents(whole), total([abs(line.unmatched) for line in open_lines])
+    effective, idle = cents(total(list(exact.values()))), total([exact[name] for name in _IDLE])
+    gross = ours[False] + idle + total([abs(line.unmatched) for line in open_lines])
     shown = dict(zip(exact, to_cents(list(exact.values()), effective), strict=True))
+    matched = shown[MATCHED] + shown[_CREDITS_BORNE]
     return Sums(
-        effective, shown[MATCHED], effective - shown[MATCHED],
-        max(Decimal(0), 1 - gross / whole) if whole > 0 else None,
+        effective, matched, effective - matched, ours[False] / gross if gross > 0 else None,
         len(open_lines), any(line.unmatched < 0 for line in open_lines),
-        shown[COMMITMENTS] + shown[CAPACITY], shown[NOT_HELD], shown[CAPACITY],
+        shown[COMMITMENTS] + shown[CAPACITY], shown[NOT_HELD], shown[CAPACITY], shown[_CREDITS_BORNE],
+        shown[CREDITS], idle / gross if gross > 0 else None,
     )  # fmt: skip

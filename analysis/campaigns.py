@@ -2,7 +2,8 @@
 
 Everything is a sum of the shares of `load_shares`, so all tables add up to the bill (basis "bill") or to the
 sum of allocations and cost rows (basis "rate") to the cent. Boundaries: compute = pools on the surviving
-lineage; campaign = all pools, failed and cancelled attempts included; full = everything a campaign bears.
+lineage; campaign = all pools, failed and cancelled attempts included; full = everything a campaign bears
+before credits, so that full >= campaign >= compute; net = full with its credits, which adds up to the bill.
 """
 
 import math
@@ -32,6 +33,8 @@ from analysis.lost import (
     lost_notices,
     lost_rows,
 )
+from analysis.lost_bridge import COLUMNS as BRIDGE
+from analysis.lost_bridge import lost_bridge
 from analysis.moneyparams import ALL, MoneyParams
 from analysis.result import Result
 from analysis.shares import Shares, load_shares
@@ -40,11 +43,18 @@ from analysis.spend import compute_spend
 from data.money.rules import sharing_rules
 from data.queries import campaigns as queries
 from data.view import View
-from models.cents import cents, to_cents, total
+from models.cents import cents, exact, to_cents, total
 
 STATES = ("failed", "cancelled", "restarted")
 LINE_COLUMNS = [f"usd_{name}" for name in LINES]
-CAMPAIGN_NUMBERS = ["usd_full", "usd_campaign", "usd_compute", "usd_compute_low", "usd_compute_high"]
+CAMPAIGN_NUMBERS = [
+    "usd_net",
+    "usd_full",
+    "usd_campaign",
+    "usd_compute",
+    "usd_compute_low",
+    "usd_compute_high",
+]
 CAMPAIGN_NUMBERS += [*LINE_COLUMNS, "usd_shared_in"]
 CAMPAIGN_NUMBERS += [f"usd_{state}" for state in STATES] + ["usd_lost", "gpu_h", "share_frac"]
 CAMPAIGNS = ["campaign", "team", "shipped_checkpoint", "runs", *CAMPAIGN_NUMBERS]
@@ -56,11 +66,12 @@ TOP = 10
 EMPTY = {
     "campaigns": CAMPAIGNS, "weeks": WEEKS, "teams": TEAMS, "lines": LEDGER_LINES, "lost": LOST,
     "lost_by": BY, "top": LOST, "unallocated": UNALLOCATED, "sharing": MOVED,
-    "behind": BEHIND,
+    "behind": BEHIND, "lost_bridge": BRIDGE,
 }  # fmt: skip
 Bearer = tuple[str, str]
 Cells = dict[tuple[Bearer, str, str], Decimal]
 Sums = dict[Bearer, dict[str, Decimal]]
+CREDITS = "credits"
 POOLS = ("gpus", "judge", "sandbox", "tokens")
 
 
@@ -85,7 +96,8 @@ def compute(view: View, params: CampaignsParams) -> Result:
     cells = cells_of(sharing.lines)
     sums = _sums(cells)
     lost = lost_rows(found)
-    rows = _campaigns(view, params, sharing, sums, attempts, lost, about)
+    kept = _kept(view, params)
+    rows = _campaigns(kept, sharing, sums, attempts, lost, about)
     runs = records(queries.runs(view))
     used = {share.run for share in shares.shares if share.run}
     synthetic = [row["run"] for row in runs if row["synthetic"] and row["run"] in used]
@@ -103,6 +115,7 @@ def compute(view: View, params: CampaignsParams) -> Result:
             "behind": table(behind(sharing.lines, cells, attempts.rows), BEHIND, BEHIND_NUMBERS),
             "sharing": table(moved_rows(sharing), MOVED, ["usd", "share_frac"]),
             "lost": _lost_table(lost),
+            "lost_bridge": table(lost_bridge(_outside(sharing.lines, kept), lost, kept), BRIDGE, ["usd"]),
             "lost_by": table(_in_cents(by_dimension(found), ("usd", "usd_low")), BY, BY_NUMBERS),
             "top": _lost_table([row for row in lost if row["usd"] > 0][:TOP]),
         },
@@ -153,8 +166,7 @@ def _frac(part: Decimal, whole: Decimal) -> float:
 
 
 def _campaigns(
-    view: View,
-    params: CampaignsParams,
+    kept: "Kept",
     sharing: Sharing,
     sums: Sums,
     attempts: Attempts,
@@ -162,14 +174,15 @@ def _campaigns(
     about: dict[str, Row],
 ) -> list[Row]:
     """Rows CAMPAIGNS, the dearest first; '' is what no campaign bears."""
-    kept, whole = _kept(view, params), _sum(sums)
+    whole = _sum(sums) - _sum(sums, line=CREDITS)
     groups: dict[Bearer, list[Line]] = {}
     for line in sharing.lines:
         groups.setdefault((line.campaign, line.team), []).append(line)
     out = []
     for bearer, lines in groups.items():
-        usd = _sum(sums, bearer)
-        row: Row = {"campaign": bearer[0], "team": bearer[1], "usd_full": usd}
+        net = _sum(sums, bearer)
+        usd = net - _sum(sums, bearer, CREDITS)
+        row: Row = {"campaign": bearer[0], "team": bearer[1], "usd_net": net, "usd_full": usd}
         row["share_frac"] = _frac(usd, whole)
         row["shipped_checkpoint"] = text(about.get(bearer[0], {}).get("shipped_checkpoint"))
         row |= {f"usd_{name}": _sum(sums, bearer, name) for name in LINES}
@@ -222,6 +235,12 @@ def _compute(lines: Sequence[Line], kept: Kept) -> tuple[float, float]:
         frac = 1.0 if share.attempt is None else frac if known(frac) else 0.0
         sure.append(float(line.usd) * frac)
     return tuple(round(math.fsum([*sure, *(usd for usd in loose if usd * side > 0)]), 2) for side in (-1, 1))  # type: ignore[return-value]
+
+
+def _outside(lines: Sequence[Line], kept: Kept) -> Decimal:
+    """Dollars of pools of runs that are known to lie outside the surviving lineage, in cents."""
+    mine = [line for line in lines if line.line in POOLS and line.share.run is not None]
+    return cents(total([line.usd for line in mine])) - cents(exact(_compute(mine, kept)[1]))
 
 
 def _states(lines: Sequence[Line], attempts: Attempts) -> Row:

@@ -39,7 +39,8 @@ def figures(rows: Sequence[Row], unallocated: Sequence[Row], lost: Sequence[Row]
         ("spend_full", None if empty else _sum(mine, "usd_full"), "full", NOTHING),
         ("spend_campaign", None if empty else _sum(mine, "usd_campaign"), "campaign", NOTHING),
         ("spend_unallocated", None if empty else _sum(unallocated, "usd"), "full", NOTHING),
-        ("spend_total", None if empty else _sum(rows, "usd_full"), "full", NOTHING),
+        ("spend_credits", None if empty else _sum(rows, "usd_credits"), "full", NOTHING),
+        ("spend_total", None if empty else _sum(rows, "usd_net"), "full", NOTHING),
     ]
     out = [figure(name, value, boundary=edge, missing=why) for name, value, edge, why in paid]
     out.insert(2, _computed(mine, empty))
@@ -71,14 +72,16 @@ def answer(shares: Shares, rows: Sequence[Row], unallocated: Sequence[Row], lost
     """One sentence: the period's total, the dearest campaign, what nobody bears, and what bought nothing."""
     if not rows:
         return NOTHING
-    whole = total([row["usd_full"] for row in rows])
+    whole, charges = (total([row[name] for row in rows]) for name in ("usd_net", "usd_full"))
     basis = "the bill" if shares.basis == BILL else "allocations at the chosen price and booked costs"
     period = "All periods" if shares.period == "all" else shares.period
     text = f"{period} cost {money(float(whole))} by {basis}"
+    if whole != charges:
+        text += f", after credits of {money(float(charges - whole))} that no boundary counts"
     mine = _own(rows)
     if mine:
         top = mine[0]
-        part = f", {percent(float(top['usd_full'] / whole))} of it" if whole > 0 else ""
+        part = f", {percent(float(top['usd_full'] / charges))} of the charges" if charges > 0 else ""
         text += f"; {top['campaign']} bears most, {money(float(top['usd_full']))}{part} (full boundary)"
     loose = total([row["usd"] for row in unallocated])
     if loose:
@@ -95,7 +98,13 @@ def notices(shares: Shares, rows: Sequence[Row], synthetic: Sequence[str]) -> li
     """What the period's basis leaves open, and campaigns that shipped nothing yet."""
     out = list(synthetic_notice(synthetic))
     if rows and shares.basis != BILL:
-        words = "No GPU bill covers the period: allocations x price stand in, so nothing is not allocated."
+        foreign = any(notice.code == "currency_left_out" for notice in shares.notices)
+        lacks = (
+            "The GPU bill of the period has no rate into US dollars"
+            if foreign
+            else "No GPU bill covers the period"
+        )
+        words = f"{lacks}: allocations x price stand in, so nothing is not allocated."
         out.append(Notice("no_bill", words))
     open_ones = [row["campaign"] for row in _own(rows) if not row["shipped_checkpoint"]]
     if open_ones:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from analysis.bill import Charge, span_of, stamp
 from analysis.frames import Row, number, records, text
+from analysis.madeup import EVERYBODY, Scope, own_rows
 from data.money.machines import gpu_model
 from data.queries import bills as queries
 from data.slurm_fields import nodes_of
@@ -74,13 +75,16 @@ class _Build:
             self.rows.append(Hold(len(self.rows), start, end, gpus, host, **owner))  # type: ignore[arg-type]
 
 
-def load_holds(view: View, span: Span | None) -> Holds:
-    """Holds inside `span` (None: all of them), whole and in an order that does not depend on files."""
+def load_holds(view: View, span: Span | None, scope: Scope = EVERYBODY) -> Holds:
+    """Holds of `scope` inside `span` (None: all), whole and in an order that does not depend on files."""
     rows = [
-        row for row in records(queries.held(view)) if row["role"] != "sandbox" and number(row["gpus"]) > 0
+        row
+        for row in own_rows(records(queries.held(view)), scope)
+        if row["role"] != "sandbox" and number(row["gpus"]) > 0
     ]
     timed = [(row, clock) for row in rows if (clock := span_of(row)) is not None and clock[1] > clock[0]]
-    jobs = [(row, at) for row in records(queries.jobs(view)) if (at := _job_span(row)) is not None]
+    theirs = [row for row in records(queries.jobs(view)) if scope.has_upload(row["upload_id"])]
+    jobs = [(row, at) for row in theirs if (at := _job_span(row)) is not None]
     with_clock = {row["run"] for row, _ in timed}
     inside = [(row, at) for row, at in jobs if _touches(at, span)]
     free = [(row, at) for row, at in inside if text(row["run"]) is None or row["run"] not in with_clock]

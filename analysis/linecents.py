@@ -35,13 +35,16 @@ def line_cents(lines: Sequence[Line], sums: Sums) -> dict[int, LineCents]:
     the GPU lines are rounded as one, so that they add up to `gpu_usd`.
     """
     paths = [((x.charge.provider, x.charge.service), _borne_by(x)) for x in lines]
-    ours = [(x.charge.is_gpu, *path) for x, path in zip(lines, paths, strict=True)]
-    matched = _nested(ours, [line.matched for line in lines], sums.matched)
-    unmatched = [Decimal(0)] * len(lines)
+    matched, unmatched = [Decimal(0)] * len(lines), [Decimal(0)] * len(lines)
+    for credit, whole in (False, sums.borne), (True, sums.credits_borne):
+        places = [i for i, line in enumerate(lines) if bool(line.charge.credit) is credit]
+        mine = [(lines[i].charge.is_gpu, *paths[i]) for i in places]
+        for i, usd in zip(places, _nested(mine, [lines[i].matched for i in places], whole), strict=True):
+            matched[i] = usd
     for rest in RESTS:
         places = [i for i, line in enumerate(lines) if rest_of(line) == rest]
-        mine = [(lines[i].charge.is_gpu, paths[i][0], lines[i].why) for i in places]
-        amounts = _nested(mine, [lines[i].unmatched for i in places], sums.rests[rest])
+        why = [(lines[i].charge.is_gpu, paths[i][0], lines[i].why) for i in places]
+        amounts = _nested(why, [lines[i].unmatched for i in places], sums.rests[rest])
         for i, usd in zip(places, amounts, strict=True):
             unmatched[i] = usd
     asked = [line.charge.billed or Decimal(0) for line in lines]

@@ -53,7 +53,7 @@ def matched_bill(view: View, params: MoneyParams) -> tuple[Bill, Matched]:
 
 def match(view: View, bill: Bill) -> Matched:
     """Match in order: what a tag or a person says, the machine, the job, then kind and time alone."""
-    holds = load_holds(view, None if bill.period == ALL else _reach(bill))
+    holds = load_holds(view, None if bill.period == ALL else _reach(bill), bill.scope)
     matcher = _Matcher(bill, holds)
     matcher.run()
     parts = [part for charge in bill.charges for part in matcher.parts(charge)]

@@ -1,6 +1,6 @@
 """Parameters that every question about a bill or a month shares."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator
 
@@ -8,6 +8,7 @@ from analysis.params import CommonParams
 from models.accrual import month
 
 ALL = "all"
+WITH = "with"
 
 
 def _period(text: str) -> str:
@@ -24,7 +25,15 @@ Period = Annotated[str, AfterValidator(_period)]
 
 
 class MoneyParams(CommonParams):
-    """`period`: "YYYY-MM" (UTC), "all", or empty for the newest month with a bill, else with allocations."""
+    """`period`: "YYYY-MM" (UTC), "all", or empty for the newest month with a bill, else with allocations.
+    `example`: auto leaves the example out of a period that holds data of one's own, with counts it too.
+    """
 
     question: ClassVar[str] = "money"
     period: Period = ""
+    example: Literal["auto", "with"] = "auto"
+
+    @property
+    def asked(self) -> "MoneyParams":
+        """The part that decides which bill it is: answers about it are shared by this."""
+        return MoneyParams(period=self.period, example=self.example)

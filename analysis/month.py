@@ -1,5 +1,6 @@
 """One line for the finance partner: billed, explained, productive, and what became of the rest."""
 
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar
 
@@ -11,7 +12,15 @@ from analysis.common import figure, nothing, result
 from analysis.frames import records
 from analysis.idle_bridge import COLUMNS as IDLE
 from analysis.idle_bridge import idle_bridge
-from analysis.reconciliation import EXACT, open_words, percent_words, sums_of, usd
+from analysis.reconciliation import (
+    EXACT,
+    corrections_words,
+    idle_words,
+    open_words,
+    percent_words,
+    sums_of,
+    usd,
+)
 from analysis.result import Figure, Result
 from analysis.shares import Shares, load_shares
 from analysis.waste import WasteParams
@@ -21,7 +30,7 @@ from data.queries.months import months
 from data.view import View
 from models.cents import cents, exact
 
-MATCHED, UNUSED, NOT_HELD, OPEN = "matched", "unused", "not_held", "open"
+MATCHED, UNUSED, NOT_HELD, OPEN, CREDITS = "matched", "unused", "not_held", "open", "credits"
 VISIBLE = 0.005
 """Shares that differ by less than half a percent are told as one."""
 PARTS = ["part", "label", "usd", "frac"]
@@ -30,6 +39,7 @@ LABELS = {
     UNUSED: "Commitments and idle capacity that nobody used",
     NOT_HELD: "GPU time that, by the scheduler, nobody held",
     OPEN: "Not explained",
+    CREDITS: "Credits, apart from the charges",
 }
 
 
@@ -40,9 +50,9 @@ class MonthParams(WasteParams):
 
 
 def compute(view: View, params: MonthParams) -> Result:
-    """Tables: `parts` (part, label, usd, frac), which add up to the effective cost to the cent; `idle` (part,
-    label, usd), from what the bill calls paid and idle to what `waste` calls not allocated (without a bill
-    empty).
+    """Tables: `parts` (part, label, usd, frac), which add up to the effective cost to the cent (`frac`: of
+    the charges before credits); `idle` (part, label, usd), from what the bill calls held by nobody to what
+    `waste` calls not allocated (without a bill empty).
     """
     found = load_shares(view, params)
     if not found.shares:
@@ -58,22 +68,41 @@ def compute(view: View, params: MonthParams) -> Result:
     )  # fmt: skip
 
 
-def periods(view: View) -> list[tuple[str, bool]]:
-    """Months (YYYY-MM, UTC) that hold a bill or a run, newest first, and whether a bill is there."""
-    return [(str(row["month"]), bool(row["has_bill"])) for row in records(months(view))]
+@dataclass(frozen=True)
+class Month:
+    """A month (YYYY-MM, UTC) with a bill or a run; `is_example`: nothing in it is one's own."""
+
+    month: str
+    has_bill: bool
+    is_example: bool
+    has_example: bool
+
+
+def periods(view: View) -> list[Month]:
+    """Months that hold a bill or a run, newest first."""
+    return [
+        Month(
+            str(row["month"]),
+            bool(row["has_own_bill"] if row["has_own"] else row["has_bill"]),
+            not row["has_own"],
+            bool(row["has_example"]),
+        )
+        for row in records(months(view))
+    ]
 
 
 def _table(found: Shares, sums: Sums | None) -> pd.DataFrame:
     parts = {MATCHED: cents(found.usd)}
     if sums is not None:
-        parts = {MATCHED: sums.matched, UNUSED: sums.unused, NOT_HELD: sums.unheld, OPEN: sums.open}
-    whole = float(sum(parts.values(), Decimal(0)))
+        parts = {MATCHED: sums.borne, UNUSED: sums.unused, NOT_HELD: sums.unheld, OPEN: sums.open}
+        parts |= {CREDITS: sums.credits} if sums.credits else {}
+    whole = float(sum((usd for name, usd in parts.items() if name != CREDITS), Decimal(0)))
     rows = [
         {
             "part": name,
             "label": LABELS[name],
             "usd": float(value),
-            "frac": float(value) / whole if whole else None,
+            "frac": float(value) / whole if whole and name != CREDITS else None,
         }
         for name, value in parts.items()
     ]
@@ -95,28 +124,43 @@ def _productive(inside: Result) -> tuple[float, float, float] | None:
 
 
 def _answer(found: Shares, sums: Sums | None, inside: Result) -> str:
-    when = period_words(found.period)
-    whole = cents(found.usd)
-    text = f"{when}: {_paid(found, sums)}"
+    text = f"{period_words(found.period)}: {_paid(found, sums)}"
     if _has_foreign(found):
         text += ", lines with no rate into US dollars left out"
-    work = _productive(inside)
+    if sums is not None and sums.explained is not None:
+        of = f"{usd(sums.charges)} of {'' if _is_flat(found, sums) else 'effective (amortised) '}charges"
+        text += (
+            f". Of {of}, {usd(sums.borne)} ({percent_words(sums.explained)}) is explained by runs, jobs and "
+        )
+        text += f"campaigns{idle_words(sums)}; {open_words(sums)}.{corrections_words(sums)}"
+    work, whole = _productive(inside), _whole(found, sums)
     if work is not None and whole > 0:
-        text += f"; {_productive_words(*(part / float(whole) for part in work))}"
-    if sums is None or sums.explained is None:
-        return f"{text}."
-    rest = open_words(sums)
-    counted = ", credits among them" if sums.negative_open else ""
-    return f"{text}. {rest[:1].upper()}{rest[1:]}{counted}."
+        said = _productive_words(*(part / whole for part in work))
+        return f"{text}; {said}." if sums is None or sums.explained is None else f"{text} {_start(said)}."
+    return text if text.endswith(".") else f"{text}."
+
+
+def _start(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}"
+
+
+def _is_flat(found: Shares, sums: Sums) -> bool:
+    """Whether the invoice asks for what the period costs."""
+    return found.invoice_usd is None or cents(found.invoice_usd) == sums.effective
+
+
+def _whole(found: Shares, sums: Sums | None) -> float:
+    """What shares are of: the charges before credits, else all that runs come to."""
+    return float(cents(found.usd) if sums is None else sums.charges)
 
 
 def _productive_words(value: float, low: float, high: float) -> str:
     """Share of the cost with its bounds; a share at its lower bound is the least, for the rest is open."""
     if high - low <= VISIBLE:
-        return f"{percent(value)} of the cost was productive work"
+        return f"{percent(value)} of it was productive work"
     if value - low <= VISIBLE:
-        return f"at least {percent(low)} of the cost was productive work, at most {percent(high)}"
-    return f"{percent(value)} of the cost was productive work ({percent(low)} to {percent(high)})"
+        return f"at least {percent(low)} of it was productive work, at most {percent(high)}"
+    return f"{percent(value)} of it was productive work ({percent(low)} to {percent(high)})"
 
 
 def _has_foreign(found: Shares) -> bool:
@@ -127,17 +171,12 @@ def _paid(found: Shares, sums: Sums | None) -> str:
     if sums is None:
         which = "invoice of GPUs in US dollars" if _has_foreign(found) else "invoice of GPUs"
         return f"no {which} is loaded; the runs come to {usd(found.usd)} at the prices of the book"
-    billed = usd(sums.effective if found.invoice_usd is None else found.invoice_usd)
-    if sums.explained is None:
-        return f"{billed} billed"
-    share = percent_words(sums.explained)
-    if sums.negative_open:
-        return f"{billed} billed, {share} explained"
-    return f"{billed} billed, {usd(sums.effective - sums.open)} explained ({share})"
+    billed = f"{usd(sums.effective if found.invoice_usd is None else found.invoice_usd)} billed"
+    return f"{billed} after {usd(-sums.credits)} of credits" if sums.credits else billed
 
 
 def _figures(found: Shares, sums: Sums | None, inside: Result) -> list[Figure]:
-    whole = float(cents(found.usd))
+    whole = _whole(found, sums)
     work = _productive(inside) if whole > 0 else None
     billed = None if found.invoice_usd is None else float(cents(found.invoice_usd))
     ends = {"low": work[1] / whole, "high": work[2] / whole, "interval": "bounds"} if work else {}
@@ -146,8 +185,10 @@ def _figures(found: Shares, sums: Sums | None, inside: Result) -> list[Figure]:
     rest = None if sums is None else float(sums.open)
     return [
         figure("bill_billed", billed, unit=EXACT, missing=lacks),
-        figure("bill_effective", whole, unit=EXACT, missing=lacks),
+        figure("bill_effective", float(cents(found.usd)), unit=EXACT, missing=lacks),
         figure("bill_explained", share, missing=lacks),
+        figure("bill_idle", None if sums is None else float(sums.idle), unit=EXACT, missing=lacks),
         figure("bill_open", rest, unit=EXACT, missing=lacks, n=None if sums is None else sums.open_lines),
+        *([figure("bill_credits", float(sums.credits), unit=EXACT)] if sums and sums.credits else []),
         figure("month_productive", work[0] / whole if work else None, **ends, missing="nothing was paid"),
     ]

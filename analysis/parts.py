@@ -19,6 +19,7 @@ WHY = {
     "no_clock": "the line has no time, and no tag names who it is for",
     "tax": "tax: no tag names who it is for",
     "credit": "credit: neither tag nor machine says what it reduces",
+    "credits": "credits, apart from the charges, whoever bears them",
     "purchase": "purchase: its cost is in the lines that it covers",
 }
 

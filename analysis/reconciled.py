@@ -9,11 +9,11 @@ from typing import TypeVar
 import pandas as pd
 
 from analysis.bill import Bill, Charge
-from analysis.billlines import MATCHED, Line, Sums, is_open, rest_of
+from analysis.billlines import CREDITS, MATCHED, Line, Sums, is_open, rest_of
 from analysis.frames import Row, table
 from analysis.linecents import LineCents, group_cents
 from analysis.matching import Matched
-from analysis.parts import NONE, Part
+from analysis.parts import NONE, WHY, Part
 from analysis.words import listing
 from models.cents import cents, to_cents, total
 
@@ -144,6 +144,10 @@ def _unmatched(lines: Sequence[Line], shown: Mapping[int, LineCents]) -> dict[in
     return {x.charge.number: (x.unmatched, shown[x.charge.number].unmatched) for x in lines}
 
 
+def _whole(lines: Sequence[Line], shown: Mapping[int, LineCents]) -> dict[int, tuple[Decimal, Decimal]]:
+    return {x.charge.number: (x.matched + x.unmatched, shown[x.charge.number].effective) for x in lines}
+
+
 def _in_cents(groups: Mapping[K, Decimal], whole: Decimal) -> dict[K, float]:
     """Sums by key in cents that add up to `whole`."""
     amounts = to_cents(list(groups.values()), whole)
@@ -159,7 +163,7 @@ def _add(pairs: Iterable[tuple[K, Decimal]]) -> dict[K, Decimal]:
 
 def _by_how(lines: Sequence[Line], sums: Sums, shown: Mapping[int, LineCents]) -> pd.DataFrame:
     """Dollars by how they were matched, then what is matched to nobody by its reason; they add up. `group`:
-    matched, idle (explained as paid and idle) or open (not explained).
+    matched, idle (held by nobody), open (not explained) or credits (whoever bears them).
     """
     order = {name: n for n, name in enumerate(HOW_WORDS)}
     groups: dict[How, list[tuple[Part, Line]]] = {}
@@ -167,12 +171,12 @@ def _by_how(lines: Sequence[Line], sums: Sums, shown: Mapping[int, LineCents]) -
         for part in line.parts:
             groups.setdefault(_how(part, line), []).append((part, line))
     usd: dict[How, Decimal] = defaultdict(Decimal)
-    for rest, whole in {MATCHED: sums.matched, **sums.rests}.items():
-        known = (_matched if rest == MATCHED else _unmatched)(lines, shown)
+    for rest, whole in {MATCHED: sums.borne, **sums.rests, CREDITS: sums.credits}.items():
+        known = _KNOWN.get(rest, _unmatched)(lines, shown)
         mine = [
             (key, line.charge.number, part.usd)
             for key, found in groups.items() for part, line in found
-            if (MATCHED if part.borne else rest_of(line)) == rest
+            if (MATCHED if part.borne and not line.charge.credit else rest_of(line)) == rest
         ]  # fmt: skip
         for key, amount in group_cents(mine, known, whole).items():
             usd[key] += amount
@@ -186,7 +190,12 @@ def _by_how(lines: Sequence[Line], sums: Sums, shown: Mapping[int, LineCents]) -
     return table(rows, HOW_COLUMNS, HOW_COLUMNS[3:])
 
 
+_KNOWN = {MATCHED: _matched, CREDITS: _whole}
+
+
 def _how(part: Part, line: Line) -> How:
+    if line.charge.credit:
+        return NONE, WHY["credits"], CREDITS
     if part.borne:
         how = part.how if part.how != NONE else line.how
         return how, HOW_WORDS[how], "matched"

@@ -35,7 +35,7 @@ def compute(view: View, params: ReconciliationParams) -> Result:
     nobody), `by_how`, `by_run`, `by_day`, `by_service`, `totals`, `other_side`, `foreign`. Dollars are cents
     that add up; `effective_usd_exact` is the amount as the file writes it.
     """
-    bill, matched = matched_bill(view, MoneyParams(period=params.period))
+    bill, matched = matched_bill(view, params.asked)
     lines = read_lines(bill, matched)
     sums = add_lines(lines)
     shown = line_cents(lines, sums)
@@ -60,7 +60,7 @@ def sums_of(view: View, params: MoneyParams, found: Shares) -> Sums | None:
     """Totals of the bill that `found` stands on; None when no GPU charge is in the period."""
     if found.basis != BILL:
         return None
-    bill, matched = matched_bill(view, MoneyParams(period=params.period))
+    bill, matched = matched_bill(view, params.asked)
     return add_lines(read_lines(bill, matched))
 
 
@@ -107,26 +107,21 @@ def _answer(bill: Bill, sums: Sums) -> str:
         f"the {period_words(bill)} invoice" if bill.period != ALL else f"all invoices, {period_words(bill)}"
     )
     when = f"the US dollars of {when}" if bill.foreign else when
-    explained = sums.effective - sums.open
     if sums.explained is None:
         head = (
             f"{when[:1].upper()}{when[1:]} comes to {usd(sums.effective)}, so no share of it is explained: "
-            f"{usd(explained)} is, {open_words(sums)}."
+            f"{usd(sums.borne)} is, {open_words(sums)}."
         )
-    elif sums.negative_open:
-        head = f"Explains {percent_words(sums.explained)} of {when} of {usd(sums.effective)}: "
-        head += f"{open_words(sums)}. Credits and corrections among them count as amounts."
     else:
-        share = f"{usd(explained)} of {usd(sums.effective)}"
-        head = f"Explains {percent_words(sums.explained)} of {when}: {share}; {open_words(sums)}."
+        of = f"{usd(sums.charges)} of charges" if sums.credits else usd(sums.charges)
+        share = f"{usd(sums.borne)} of {of}"
+        head = f"Explains {percent_words(sums.explained)} of {when}: {share}{idle_words(sums)}; "
+        head += f"{open_words(sums)}.{corrections_words(sums)}"
     more = [head]
+    if sums.credits:
+        more.append(f"After credits of {usd(-sums.credits)} it comes to {usd(sums.effective)}.")
     if bill.foreign:
         more.append(f"In none of this: {foreign_words(bill.foreign)}, for want of a rate into dollars.")
-    idle = [f"{usd(sums.commitments)} commitments that nobody used"] if sums.commitments else []
-    idle += [f"{usd(sums.capacity)} idle capacity that no workload used"] if sums.capacity else []
-    idle += [f"{usd(sums.unheld)} GPU time that no run or job held"] if sums.unheld else []
-    if idle:
-        more.append(f"Explained as paid and idle: {' and '.join(idle)}.")
     if bill.invoice_usd is None:
         more.append("No line states a billed cost.")
     elif cents(bill.invoice_usd) != sums.effective:
@@ -138,13 +133,33 @@ def _answer(bill: Bill, sums: Sums) -> str:
     return " ".join(more)
 
 
+def idle_words(sums: Sums) -> str:
+    """'; $5.00 (3.1 %) was billed but held by nobody: ...'; '' where nothing is known to be."""
+    parts = (
+        (sums.commitments, "commitments that nobody used"),
+        (sums.capacity, "idle capacity that no workload used"),
+        (sums.unheld, "GPU time that no run or job held"),
+    )
+    named = [f"{usd(amount)} {words}" for amount, words in parts if amount]
+    if not named or sums.idle_frac is None:
+        return ""
+    what = named[0].partition(" ")[2] if len(named) == 1 else " and ".join(named)
+    return f"; {usd(sums.idle)} ({percent_words(sums.idle_frac)}) was billed but held by nobody ({what})"
+
+
 def open_words(sums: Sums) -> str:
-    """What nothing explains: '$1.00 is not explained, in 2 lines', or that no line is left."""
+    """What nothing explains: '$1.00 (2.1 %) is not explained, in 2 lines', or that no line is left."""
     if not sums.open_lines:
         return "no line is left"
     net = " net" if sums.negative_open else ""
+    share = "" if sums.open_frac is None else f" ({percent_words(sums.open_frac)})"
     lines = f"{sums.open_lines:,} {plural('line', sums.open_lines)}"
-    return f"{usd(sums.open)}{net} is not explained, in {lines}"
+    return f"{usd(sums.open)}{net}{share} is not explained, in {lines}"
+
+
+def corrections_words(sums: Sums) -> str:
+    """How negative lines that nothing explains count in the shares; '' without any."""
+    return " Corrections among them count as amounts." if sums.negative_open else ""
 
 
 def _no_bill(view: View, bill: Bill) -> Notice:
@@ -175,6 +190,7 @@ def _figures(bill: Bill, matched: Matched, sums: Sums) -> list[Figure]:
         figure("bill_unused", float(sums.unused), unit=EXACT),
         figure("bill_unheld", float(sums.unheld), unit=EXACT),
         figure("bill_open", float(sums.open), unit=EXACT, n=sums.open_lines),
+        figure("bill_credits", float(sums.credits), unit=EXACT),
         figure("bill_over_matched", float(len(matched.over)), n=len(bill.charges)),
         figure("held_not_billed", held),
     ]

@@ -10,6 +10,7 @@ from analysis.billlines import add_lines, read_lines
 from analysis.frames import Row, known, number, records, text
 from analysis.kept import kept
 from analysis.linecents import gpu_usd
+from analysis.madeup import own_rows
 from analysis.matching import Matched, matched_bill
 from analysis.moneyparams import ALL, MoneyParams
 from analysis.parts import NONE, Part
@@ -85,13 +86,13 @@ class Shares:
 @kept
 def load_shares(view: View, params: MoneyParams) -> Shares:
     """Shares of the period; the run and platform filter of `params` does not apply: a bill is whole."""
-    bill, matched = matched_bill(view, MoneyParams(period=params.period))
-    jobs = records(queries.jobs(view))
+    bill, matched = matched_bill(view, params.asked)
+    jobs = [row for row in records(queries.jobs(view)) if bill.scope.has_upload(row["upload_id"])]
     shares = [_share(part, matched) for part in matched.parts]
     notices, assumptions = [*bill.notices, *matched.notices], [*bill.assumptions, *matched.assumptions]
     ids: tuple[str, ...] = ()
     start, end = bill.start, bill.end
-    more = load_unbilled(view, None if bill.period == ALL else (bill.start, bill.end))
+    more = load_unbilled(view, None if bill.period == ALL else (bill.start, bill.end), bill.scope)
     if bill.has_gpus:
         notices += beside(more)
     else:
@@ -163,7 +164,7 @@ class _Rate:
 def _rate_basis(view: View, params: MoneyParams, bill: Bill, charges: int) -> _Rate:
     """Allocations x price, each allocation a charge of its own, accrued by UTC day."""
     span = None if bill.period == ALL else (bill.start, bill.end)
-    rows, no_clock = _in_period(records(queries.held(view)), span)
+    rows, no_clock = _in_period(own_rows(records(queries.held(view)), bill.scope), span)
     priced, assumptions, notices = price_rows(rows, view.catalogue, params.price)
     shares: list[Share] = []
     used, unknown = set(), set()

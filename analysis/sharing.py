@@ -13,7 +13,19 @@ from data.money.rules import SharingRule
 from models.cents import total
 from models.sharing import share_out
 
-LINES = ("gpus", "judge", "sandbox", "tokens", "evals", "storage", "data", "staff", "unused", "other")
+LINES = (
+    "gpus",
+    "judge",
+    "sandbox",
+    "tokens",
+    "evals",
+    "storage",
+    "data",
+    "staff",
+    "unused",
+    "credits",
+    "other",
+)
 LINE_WORDS = {
     "gpus": "GPUs of training and rollout",
     "judge": "Judge and reward-model GPUs",
@@ -24,7 +36,8 @@ LINE_WORDS = {
     "data": "Data",
     "staff": "Staff",
     "unused": "Unused commitments",
-    "other": "Other, credits and tax",
+    "credits": "Credits",
+    "other": "Other and tax",
 }
 MOVED = ["rule", "method", "subject", "charges", "target", "usd", "share_frac"]
 
@@ -60,6 +73,8 @@ def line_of(share: Share) -> str:
         return share.role if share.role in ("judge", "sandbox") else "gpus"
     if share.kind == "cpu":
         return "sandbox"
+    if share.kind == "credit":
+        return "credits"
     return share.kind if share.kind in LINES else "other"
 
 

@@ -11,6 +11,7 @@ from decimal import Decimal
 
 from analysis.bill import span_of, stamp
 from analysis.frames import Row, known, number, records, text
+from analysis.madeup import EVERYBODY, Scope, own_rows
 from analysis.metered import Metered, metered_costs
 from analysis.result import Assumption, Notice
 from analysis.words import listing
@@ -53,11 +54,11 @@ class Unbilled:
     assumptions: tuple[Assumption, ...]
 
 
-def load_unbilled(view: View, span: Span | None) -> Unbilled:
-    """Evaluations and token bills inside `span` (None: all) that no cost row of the home bills."""
-    heads = records(spend_queries.runs(view, Filters()))
+def load_unbilled(view: View, span: Span | None, scope: Scope = EVERYBODY) -> Unbilled:
+    """Evaluations and token bills of `scope` inside `span` (None: all) that no cost row of the home bills."""
+    heads = own_rows(records(spend_queries.runs(view, Filters())), scope)
     metered = metered_costs(view, Filters(), heads)
-    every = [*_evals(view), *_tokens(view, metered)]
+    every = [*_evals(view, scope), *_tokens(view, metered)]
     booked = records(queries.booked(view)) if every else []
     services = {row["run"]: METERED_SERVICES.get(str(row["framework"]), "") for row in heads}
     free: list[Row] = []
@@ -89,9 +90,11 @@ def beside(found: Unbilled) -> list[Notice]:
     return out
 
 
-def _evals(view: View) -> list[Row]:
+def _evals(view: View, scope: Scope) -> list[Row]:
     rows = []
     for row in records(queries.evaluations(view)):
+        if not scope.has_upload(row["upload_id"]):
+            continue
         at = stamp(row["at"])
         rows.append({**row, "kind": EVALS, "usd": exact(number(row["usd"])), "span": at and (at, at)})
     return rows

@@ -10,10 +10,10 @@ from analysis.common import nothing, result
 from analysis.frames import Row, records, table
 from analysis.kept import kept
 from analysis.ladder import IDENTITY, LADDER, ON_RUNGS, WATERFALL, identity, ladder, on_rungs, waterfall
-from analysis.moneyparams import MoneyParams
+from analysis.moneyparams import WITH, MoneyParams
 from analysis.result import Notice, Result
 from analysis.shares import load_shares
-from analysis.spend import Spend, compute_spend
+from analysis.spend import Spend, compute_spend, synthetic_notice
 from analysis.waste_inside import Inside, idle_bubble, phase_weights, read_inside
 from analysis.waste_owners import read_clocks
 from analysis.waste_parts import (
@@ -34,6 +34,7 @@ from analysis.waste_spells import COLUMNS as SPELLS
 from analysis.waste_spells import MACHINES, MOST_EVENTS, events, machines
 from analysis.waste_track import TRACK, track_of
 from analysis.waste_words import Answered, answer, figures, notices
+from data.queries.bills import synthetic
 from data.queries.filters import Filters
 from data.view import View
 from models.cents import apportion
@@ -104,7 +105,8 @@ def compute(view: View, params: WasteParams) -> Result:
     `behind` (who is behind each bar), `on_rungs` (who is on each rung), `runs`, `stalls`, `idle`, `machines`,
     `phases`, `track` (phases of the one run over time), `thresholds`.
     """
-    found = load_shares(view, params)
+    whose = {"example": WITH} if params.run in synthetic(view) else {}
+    found = load_shares(view, params.model_copy(update=whose))
     listed = of_run(found, params.run)
     if not listed:
         return _nothing_paid(view, params) if params.run else nothing("waste", view, params, EMPTY)
@@ -117,7 +119,8 @@ def compute(view: View, params: WasteParams) -> Result:
     bill = cut_bill(listed, found.has_scheduler, evidence, inside, None if params.run else found.gpu_usd)
     unproven = sum(c.unproven for c in bill.cuts)
     told = Answered(params.run, found, bill, in_cents(bill), split_of(bill.cuts), evidence, unproven)
-    said = [*found.notices, *notices(told), *(n for n in spend.notices if n.code == "synthetic")]
+    made_up = synthetic(view) & {s.run for s in listed if s.run}
+    said = [*found.notices, *notices(told), *synthetic_notice(sorted(made_up))]
     said += checked(view, params)[1] if params.run else []
     track, why_none = track_of(view, params.run)
     said += why_none

@@ -126,7 +126,9 @@ def notices(told: Answered) -> list[Notice]:
     usd, evidence, found = told.dollars, told.evidence, told.found
     out: list[Notice] = []
     if found.basis != BILL:
-        words = "No bill is loaded for this period: paid is allocated GPU-hours x price, so nothing that was "
+        foreign = any(notice.code == "currency_left_out" for notice in found.notices)
+        lacks = "has no rate into US dollars" if foreign else "is not loaded"
+        words = f"The bill of this period {lacks}: paid is allocated GPU-hours x price, so nothing that was "
         out.append(Notice("no_bill", words + "bought and never allocated is in it."))
     elif not found.has_scheduler:
         words = "No scheduler file covers this period: what the bill does not tie to a run is unknown, not "

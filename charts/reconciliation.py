@@ -35,14 +35,19 @@ REASONS = {
         "no_quantity": "No quantity on the bill",
         "no_clock": "No time on the bill",
         "tax": "Tax",
-        "credit": "Credits",
         "purchase": "Purchases",
     },
+    "credits": {"credits": "Credits"},
 }
 """Group -> reason (analysis.parts.WHY) -> name of its bar; no two bars share a name."""
 NAMES = {(group, WHY[key]): name for group, names in REASONS.items() for key, name in names.items()}
-GROUPS = {"matched": "matched to a run or job", "idle": "paid and idle", "open": "not explained"}
-IDLE_NOTE = "paid and idle: held by nobody, borne by nobody"
+GROUPS = {
+    "matched": "matched to a run or job",
+    "idle": "held by nobody",
+    "open": "not explained",
+    "credits": "credits",
+}
+IDLE_NOTE = "held by nobody: paid and idle, borne by nobody"
 FEW_DAYS = 7
 """Up to here every day has its mark: fewer marks than that fall between days, on hours."""
 REST = "matched to no run or job: idle, or not explained"
@@ -50,7 +55,7 @@ REST = "matched to no run or job: idle, or not explained"
 
 @marked
 def explained(result: Result, mode: Mode = "light") -> go.Figure:
-    """Draw the effective cost by who bears it: matched, paid and idle, and not explained (hatched)."""
+    """Draw the effective cost by who bears it: matched, held by nobody, not explained (hatched), credits."""
     frame = result.tables.get("by_how")
     title = "The bill by what explains it, in dollars"
     if not has(frame, "how", "usd"):
@@ -77,7 +82,7 @@ def explained(result: Result, mode: Mode = "light") -> go.Figure:
 
 
 def bars_of(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows of `by_how` in the order of the bars: matched, idle, open; those without dollars are left out.
+    """Rows of `by_how` in the order of the bars: matched, idle, open, credits; none without dollars.
 
     A report frozen before groups were known shows what is matched and what is not.
     """
@@ -92,7 +97,8 @@ def _marker(group: str, mode: Mode) -> dict[str, object]:
     colours = theme.palette(mode)
     if group == "open":
         return theme.status_marker(colours.quiet, "projected", mode)
-    return {"color": colours.good if group == "matched" else colours.bad, "line": {"width": 0}}
+    colour = {"matched": colours.good, "credits": colours.accent}.get(group, colours.bad)
+    return {"color": colour, "line": {"width": 0}}
 
 
 def bar_name(row: object) -> str:

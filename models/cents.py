@@ -116,6 +116,23 @@ def cents_table(
     for i, j in ((i, j) for i in range(len(rows)) for j in range(len(columns)) if need[i] and want[j]):
         out[i][j] += need[i] * CENT
         want[j], need[i] = want[j] - need[i], 0
+    if all(abs(one) <= _FEW for one in (*need, *want)) and out:
+        _settle(out, need, want)
+        return out
     if any(need) or any(want):
         raise ValueError("the totals are too far from the table")
     return out
+
+
+_FEW = 3
+"""Cents by which a row or column may still be off when no cell of both is."""
+
+
+def _settle(out: list[list[Decimal]], need: Sequence[int], want: Sequence[int]) -> None:
+    """Add cents that rows (`need`) and columns (`want`) still lack, at the largest cell."""
+    _, row, column = max((abs(one), -i, -j) for i, cells in enumerate(out) for j, one in enumerate(cells))
+    for i, lacking in enumerate(need):
+        out[i][-column] += lacking * CENT
+    for j, lacking in enumerate(want):
+        out[-row][j] += lacking * CENT
+    out[-row][-column] -= sum(need) * CENT

@@ -4,26 +4,40 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.month import periods
+from analysis.bill import default_period
+from analysis.month import Month, periods
 from analysis.result import Result
 from pages.parts import money_bill, money_campaigns, money_energy, money_rules, money_waste
 from pages.parts.assumptions import show_how
 from pages.parts.choose import segments
 from pages.parts.compute import compute_or_stop
 from pages.parts.frame import show_head, stop_when_empty
-from pages.parts.money_cards import show_cards
-from pages.parts.money_open import ALL, ALL_MONTHS, SECTIONS, forget_lines, pick_month, seek
+from pages.parts.money_cards import say_what_counts, show_cards
+from pages.parts.money_open import (
+    ALL,
+    ALL_MONTHS,
+    SECTIONS,
+    forget_lines,
+    pick_example,
+    pick_month,
+    seek,
+)
 from pages.parts.share import share_bar
 from pages.parts.state import current
 from pages.parts.waste_settings import settings
 
 
-def period_of(months: list[tuple[str, bool]]) -> str:
-    """The month picker: months that hold a bill or a run, newest first, and all of them together."""
-    billed = {month for month, has_bill in months if has_bill}
-    names = {m: m if m in billed else f"{m} (no bill)" for m, _ in months} | {ALL: ALL_MONTHS}
-    first = next((m for m, _ in months if m in billed), next(iter(names)))
-    return pick_month(names, first)
+def period_of(months: list[Month], newest: str) -> str:
+    """The month picker: months that hold a bill or a run, newest first, and all of them together. It opens on
+    the newest invoice of one's own.
+    """
+    mixed = len({one.is_example for one in months}) > 1
+    names = {}
+    for one in months:
+        marks = ["example"] * (one.is_example and mixed) + ["no bill"] * (not one.has_bill)
+        names[one.month] = f"{one.month} ({', '.join(marks)})" if marks else one.month
+    names[ALL] = ALL_MONTHS
+    return pick_month(names, newest if newest in names else next(iter(names)))
 
 
 def show_section(section: str, period: dict[str, Any], bill: Result, waste: Result) -> list[Result]:
@@ -35,10 +49,10 @@ def show_section(section: str, period: dict[str, Any], bill: Result, waste: Resu
         money_waste.show(waste)
         return []
     if section == "Energy":
-        return [money_energy.show(period)]
+        return [money_energy.show({"period": period["period"]})]
     campaigns = compute_or_stop("campaigns", period)
     if section == "Campaigns":
-        money_campaigns.show(campaigns)
+        money_campaigns.show(campaigns, waste)
     else:
         money_rules.show(campaigns)
     return [campaigns]
@@ -48,13 +62,14 @@ state = current()
 head = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom", key="money_controls"):
     with state.view() as view:
-        months = periods(view)
-    period = {"period": period_of(months)}
+        months, newest = periods(view), default_period(view)
+    period = {"period": period_of(months, newest), "example": pick_example(months)}
     limits = settings("mo")
 month = compute_or_stop("month", {**period, **limits})
 with head:
     stop_when_empty("Money", month)
     place = show_head("Money", [month], bar=False, cards=show_cards)
+    say_what_counts(month)
 bill = compute_or_stop("reconciliation", period)
 waste = compute_or_stop("waste", {**period, **limits})
 money_bill.show_charts(month, bill, waste)

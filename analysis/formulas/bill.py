@@ -6,8 +6,8 @@ METRICS = (
     Formula(
         "bill_explained",
         "Explained share of the invoice",
-        "1 - sum of absolute effective cost of open lines / effective cost of the period; open: neither "
-        "matched nor unused nor, by a scheduler, held by nobody",
+        "charges that a run, job, campaign or team bears / (those + charges held by nobody + absolute "
+        "amounts of the charges that are neither); credits are no charges",
         "frac",
         "bill",
         "exact",
@@ -41,7 +41,7 @@ METRICS = (
     Formula(
         "bill_open",
         "Not explained",
-        "effective cost - matched - unused commitments - GPU time that nobody held",
+        "effective cost - credits - matched charges - unused commitments - GPU time that nobody held",
         "usd",
         "bill",
         "exact, to the cent",
@@ -58,6 +58,22 @@ METRICS = (
         "bill_unheld",
         "Held by nobody",
         "sum of effective cost of GPU time that no run or job held, when a scheduler file covers the machine",
+        "usd",
+        "bill",
+        "exact, to the cent",
+    ),
+    Formula(
+        "bill_idle",
+        "Billed, held by nobody",
+        "unused commitments and idle capacity + GPU time that no run or job held by a scheduler file",
+        "usd",
+        "bill",
+        "exact, to the cent",
+    ),
+    Formula(
+        "bill_credits",
+        "Credits",
+        "sum of effective cost of credit lines, whoever bears them: in no share of the charges",
         "usd",
         "bill",
         "exact, to the cent",

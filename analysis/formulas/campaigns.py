@@ -16,7 +16,8 @@ METRICS = (
     Formula(
         "spend_full",
         "Borne by campaigns, full",
-        "sum of shares of campaigns after sharing rules: pools, evaluations, storage, data, staff, other",
+        "sum of shares of campaigns after sharing rules: pools, evaluations, storage, data, staff, other; "
+        "before credits",
         "usd",
         "full",
         _BILL,
@@ -41,7 +42,15 @@ METRICS = (
     Formula(
         "spend_unallocated",
         "Borne by no campaign",
-        "spend_total - spend_full",
+        "spend_total - spend_full - credits of campaigns",
+        "usd",
+        "full",
+        _BILL,
+    ),
+    Formula(
+        "spend_credits",
+        "Credits",
+        "sum of credit lines, of campaigns and of nobody; the part of spend_total that no boundary counts",
         "usd",
         "full",
         _BILL,

@@ -43,6 +43,7 @@ select max(coalesce(billing_start,
                     case when charge_end > charge_start then charge_end - interval 1 microsecond end,
                     charge_start, day::timestamp)) as at
   from costs where ($any or bucket = 'gpu' or {_UNUSED})
+   and ($any_owner or upload_id not in (select upload_id from uploads where synthetic))
    and (billed_cost is not null or effective_cost is not null)
 """
 
@@ -56,8 +57,15 @@ select a.run, a.attempt, coalesce(a.pool, 'all') as pool, coalesce(a.role, 'colo
  order by all
 """
 
+_HELD_SPANS = """
+select a.run, coalesce(a.started_at, t.started_at) as start, coalesce(a.ended_at, t.ended_at) as stop
+  from allocations a left join attempts t using (run, attempt)
+ where coalesce(a.started_at, t.started_at) is not null and coalesce(a.ended_at, t.ended_at) is not null
+"""
+
 _JOBS = """
-select j.job_id, j.cluster, j.account, j.partition, j.gpus, j.nodes, j.node_list, j.gpu_model, j.started_at,
+select j.upload_id, j.job_id, j.cluster, j.account, j.partition, j.gpus, j.nodes, j.node_list,
+       j.gpu_model, j.started_at,
        coalesce(j.ended_at, j.started_at + to_microseconds((j.elapsed_s * 1e6)::bigint)) as ended_at, r.run,
        r.campaign, c.team
   from scheduler_jobs j left join runs r on r.run = j.run
@@ -118,7 +126,7 @@ select r.run, r.campaign, c.team from runs r left join campaigns c on c.campaign
 """
 
 _EVALS = """
-select e.eval_id, e.attempt, e.at, e.usd, r.run, r.campaign, c.team
+select e.upload_id, e.eval_id, e.attempt, e.at, e.usd, r.run, r.campaign, c.team
   from evals e left join checkpoints k using (checkpoint) left join runs r on r.run = coalesce(e.run, k.run)
   left join campaigns c on c.campaign = r.campaign
  where e.usd is not null and e.usd <> 0 order by e.eval_id
@@ -147,15 +155,22 @@ def charges(view: View, start: datetime | None, end: datetime | None) -> pd.Data
     return view.frame(_CHARGES, {"start": start, "end": end})
 
 
-def newest_bill(view: View, any_bucket: bool) -> datetime | None:
-    """Newest moment that a bill covers: GPU charges and unused commitments, or any charge."""
-    found = view.rows(_BILL_MONTH, {"any": any_bucket})
+def newest_bill(view: View, any_bucket: bool, any_owner: bool = True) -> datetime | None:
+    """Newest moment that a bill covers: GPU charges and unused commitments, or any charge; without
+    `any_owner` the example's bill is none.
+    """
+    found = view.rows(_BILL_MONTH, {"any": any_bucket, "any_owner": any_owner})
     return found[0][0] if found else None
 
 
 def held(view: View) -> pd.DataFrame:
     """One row an allocation with its clock (its own, else the attempt's), campaign and team."""
     return view.frame(_HELD)
+
+
+def held_spans(view: View) -> list[tuple[str, datetime, datetime]]:
+    """(run, start, end) of allocations of runs that have a clock."""
+    return [(str(run), start, end) for run, start, end in view.rows(_HELD_SPANS)]
 
 
 def jobs(view: View) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from pages.parts.tables import show_table
 from pages.parts.words import md_escape
 
 MOST_UNKNOWN = 0.2
+FOREIGN = "Lines without a rate into US dollars: outside every sum"
 
 
 def show_charts(month: Result, bill: Result, waste: Result) -> None:
@@ -60,12 +61,16 @@ def _how_idle_agrees(month: Result) -> None:
 
 def _offer_bill(bill: Result) -> None:
     with st.container(border=True, gap="small", key="money_no_bill"):
-        st.markdown("**No bill in this period**")
+        foreign = not bill.tables["foreign"].empty
+        st.markdown("**A bill without a rate into US dollars**" if foreign else "**No bill in this period**")
         st.caption(
             f"{md_escape(bill.answer)} Until then every dollar here is GPU-hours that runs and jobs held x "
             "the price chosen in the sidebar: an estimate of rent, and no invoice."
         )
-        st.page_link("telemetry.py", label="Upload a bill", icon=":material/upload_file:")
+        if foreign:
+            st.page_link("prices.py", label="Enter a rate", icon=":material/currency_exchange:")
+        else:
+            st.page_link("telemetry.py", label="Upload a bill", icon=":material/upload_file:")
 
 
 def _open_group(bill: Result, at: dict[str, Any]) -> None:
@@ -89,7 +94,8 @@ def _why_unknown(waste: Result) -> None:
 def show_invoice(bill: Result) -> None:
     """Lines by what explains them, who bears them, by day, and the way from the invoice to the cost."""
     if bill.tables["lines"].empty:
-        st.caption("No bill is loaded for this period, so there is no line to show.")
+        st.caption(f"No line in US dollars to show. {md_escape(bill.answer)}")
+        show_table(bill, "foreign", title=FOREIGN, labels=LABELS)
         return
     show_lines(bill)
     show_table(
@@ -101,6 +107,4 @@ def show_invoice(bill: Result) -> None:
     if (bill.tables["totals"]["kind"] == "change").any():
         show_chart(bill_charts.bridge(bill, current().theme), "money-bridge")
     show_table(bill, "other_side", title="Held by runs and jobs, and paid by no line", labels=LABELS)
-    show_table(
-        bill, "foreign", title="Lines without a rate into US dollars: outside every sum", labels=LABELS
-    )
+    show_table(bill, "foreign", title=FOREIGN, labels=LABELS)

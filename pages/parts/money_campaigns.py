@@ -5,28 +5,33 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from analysis.frames import records
 from analysis.lost import KIND_WORDS
 from analysis.result import Result
 from charts import campaigns as charts
+from charts.named_bars import dollars
 from pages.parts.choose import dropdown, segments
 from pages.parts.download import show_chart
 from pages.parts.state import current
 from pages.parts.tables import show_table
+from pages.parts.words import md_escape
 
 ALL, NONE = "*", ""
-LINES = ("gpus", "judge", "sandbox", "evals", "storage", "data", "staff", "unused", "other")
+LINES = ("gpus", "judge", "sandbox", "evals", "storage", "data", "staff", "unused", "credits", "other")
 CENTS = (
-    "usd_full", "usd_campaign", "usd_compute", *(f"usd_{line}" for line in LINES), "usd_shared_in",
+    "usd_net", "usd_full", "usd_campaign", "usd_compute", *(f"usd_{line}" for line in LINES), "usd_shared_in",
     "usd_failed", "usd_cancelled", "usd_restarted", "usd_lost", "usd", "usd_low", "usd_high",
 )  # fmt: skip
 COLUMNS = (
-    "campaign", "team", "runs", "usd_full", "share_frac", "usd_campaign", "usd_compute", "usd_lost",
-    "usd_failed", "usd_cancelled", "usd_restarted", *(f"usd_{line}" for line in LINES), "usd_shared_in",
-    "gpu_h", "shipped_checkpoint",
+    "campaign", "team", "runs", "usd_net", "usd_full", "share_frac", "usd_campaign", "usd_compute",
+    "usd_lost", "usd_failed", "usd_cancelled", "usd_restarted", *(f"usd_{line}" for line in LINES),
+    "usd_shared_in", "gpu_h", "shipped_checkpoint",
 )  # fmt: skip
-NEEDED = ("campaign", "runs", "usd_full", "share_frac", "usd_campaign", "usd_compute")
+NEEDED = ("campaign", "runs", "usd_net", "usd_full", "share_frac", "usd_campaign", "usd_compute")
 LABELS = {
-    "usd_full": "Full boundary (USD)",
+    "usd_net": "After credits (USD)",
+    "usd_full": "Full boundary, before credits (USD)",
+    "usd_credits": "Credits (USD)",
     "usd_campaign": "Campaign boundary (USD)",
     "usd_compute": "Compute boundary (USD)",
     "usd_gpus": "GPUs (USD)",
@@ -37,14 +42,14 @@ LABELS = {
     "usd_data": "Data (USD)",
     "usd_staff": "Staff (USD)",
     "usd_unused": "Unused commitments (USD)",
-    "usd_other": "Other, credits, tax (USD)",
+    "usd_other": "Other and tax (USD)",
     "usd_shared_in": "Of it by sharing rules (USD)",
     "usd_failed": "Failed attempts (USD)",
     "usd_cancelled": "Cancelled (USD)",
     "usd_restarted": "Restarted (USD)",
     "usd_lost": "Bought nothing (USD)",
     "shipped_checkpoint": "Checkpoint shipped",
-    "share_frac": "Share of all (%)",
+    "share_frac": "Share of charges (%)",
     "usd": "Cost (USD)",
     "usd_low": "Lost for sure (USD)",
     "wall_h": "Clock (h)",
@@ -60,7 +65,7 @@ HOW = {
 }  # fmt: skip
 
 
-def show(result: Result) -> None:
+def show(result: Result, waste: Result) -> None:
     """Spend by campaign or team and week, the campaigns, what bought nothing, what nobody bears."""
     theme = current().theme
     by = segments("mo_by", "Weeks by", ["campaign", "team"], "campaign", str.capitalize)
@@ -77,6 +82,7 @@ def show(result: Result) -> None:
         )  # fmt: skip
     _show_runs(result)
     _show_lost(result)
+    _how_lost_agrees(result, waste)
     unallocated = result.tables["unallocated"]
     words = unallocated.assign(how=[HOW.get(how, how) for how in unallocated["how"]])
     show_table(
@@ -122,6 +128,25 @@ def summed(rows: pd.DataFrame) -> pd.DataFrame:
     sums["usd"] = sums["usd"].round(2)
     sums["attempt"] = pd.to_numeric(sums["attempt"]).astype("Int64")
     return sums.sort_values("usd", ascending=False, kind="stable").reset_index(drop=True)
+
+
+def _how_lost_agrees(result: Result, waste: Result) -> None:
+    """One line from the lost work of Overview to what bought nothing, and to the bar of the waterfall."""
+    rows = records(result.tables["lost_bridge"])
+    if not rows:
+        return
+    first, *steps, last = rows
+    told = [f"Lost work by three measures: {dollars(first['usd'])} {first['label']}"]
+    told += [f"{'−' if r['usd'] < 0 else '+'} {dollars(abs(r['usd']))} {r['label']}" for r in steps]
+    bars = {row["bar"]: row["usd"] for row in records(waste.tables["waterfall"])}
+    lost = dollars(bars.get("lost", 0.0))
+    told[-1:] = [f"{told[-1]} = {dollars(last['usd'])} {last['label']}."]
+    told += [
+        "Overview counts the first one, at the price of the sidebar and over all months.",
+        f"The bar Lost of the waterfall, {lost}, is the part of it in which GPU samples show work:",
+        "the rest is in the bars of idle, stalled, waiting and unknown time, or is no GPU time.",
+    ]
+    st.caption(md_escape(" ".join(told)))
 
 
 def _show_lost(result: Result) -> None:

@@ -5,18 +5,32 @@ from functools import partial
 
 import streamlit as st
 
+from analysis.madeup import LEFT_OUT
 from analysis.result import Result
 from pages.parts.figures import card_html
 from pages.parts.money_open import open_lines, open_runs
+from pages.parts.words import md_escape
 
 Opens = tuple[str, Callable[[], None]]
 OPENS: dict[str, Opens] = {
     "bill_billed": ("All lines", partial(open_lines, "all")),
     "bill_effective": ("All lines", partial(open_lines, "all")),
     "bill_explained": ("Explained lines", partial(open_lines, "explained")),
+    "bill_idle": ("Lines held by nobody", partial(open_lines, "idle")),
+    "bill_credits": ("Credit lines", partial(open_lines, "credits")),
     "bill_open": ("Lines not explained", partial(open_lines, "open")),
     "month_productive": ("Runs behind it", partial(open_runs, "productive")),
 }
+
+
+SAID = (LEFT_OUT, "bill_is_whole", "bill_without_rate")
+
+
+def say_what_counts(month: Result) -> None:
+    """Sentences that change what the totals mean, in sight and not among the warnings."""
+    for notice in month.warnings:
+        if notice.code in SAID:
+            st.caption(f":material/info: {md_escape(notice.text)}")
 
 
 def show_cards(month: Result) -> None:

@@ -74,18 +74,22 @@ def lines_of(bill: Result, pick: str) -> tuple[pd.DataFrame, str]:
     """The lines of a group or a bar, and the column whose sum is its dollars."""
     lines = bill.tables["lines"]
     is_open = lines["line"].isin(set(bill.tables["open"]["line"])) | lines["line"].isna()
-    rest = lines["unmatched_usd"] != 0
+    credit = lines["kind"] == "credit"
+    rest = (lines["unmatched_usd"] != 0) & ~credit
     if pick in BY_HOW:
         return _matched_by(bill, pick.partition(":")[2]), "usd"
     if pick in BY_WHY:
         group, _, reason = pick.partition(":")
         wanted = is_open if group == "open" else ~is_open
+        if group == "credits":
+            return _kept(lines, credit), "effective_usd"
         return _kept(lines, rest & wanted & (lines["why"] == WHY[reason])), "unmatched_usd"
     groups = {
         "open": (rest & is_open, "unmatched_usd"),
         "idle": (rest & ~is_open, "unmatched_usd"),
-        "explained": (~(rest & is_open), "effective_usd"),
-        "matched": (lines["matched_usd"] != 0, "matched_usd"),
+        "explained": ((lines["matched_usd"] != 0) & ~credit, "matched_usd"),
+        "matched": ((lines["matched_usd"] != 0) & ~credit, "matched_usd"),
+        "credits": (credit, "effective_usd"),
         "other": (~lines["kind"].isin(GPU_KINDS), "effective_usd"),
         "all": (lines["line"].notna() | lines["line"].isna(), "effective_usd"),
     }
@@ -100,7 +104,7 @@ def _matched_by(bill: Result, how: str) -> pd.DataFrame:
     borne = shares[["run", "job", "campaign", "team"]].notna().any(axis=1)
     by = shares["how"].where(shares["how"] != "none", shares["how_of_line"])
     mine = shares[borne & (by == how)].groupby("line", as_index=False)["usd"].sum()
-    found = lines.merge(mine[mine["usd"] != 0], on="line")
+    found = lines[lines["kind"] != "credit"].merge(mine[mine["usd"] != 0], on="line")
     return found.sort_values(["usd", "line"], ascending=[False, True], kind="stable").reset_index(drop=True)
 
 

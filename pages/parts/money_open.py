@@ -1,18 +1,21 @@
 """What a click on Money opens: lines of the bill, or runs behind a bar. Both stand in the address."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from analysis.moneyparams import WITH
+from analysis.month import Month
 from charts.reconciliation import HOW, REASONS
 from charts.waste import OTHER
-from pages.parts.choose import listed, write_address
+from pages.parts.choose import listed, segments, write_address
 
 GROUPS = {
     "open": "Not explained",
     "explained": "Explained",
-    "idle": "Paid and idle",
+    "idle": "Held by nobody",
     "matched": "Matched",
+    "credits": "All credits",
     "other": OTHER,
     "all": "All lines",
 }
@@ -21,6 +24,11 @@ BY_WHY = {f"{group}:{key}": name for group, names in REASONS.items() for key, na
 LINES = GROUPS | BY_HOW | BY_WHY
 """What can be asked of the lines of a bill: groups, then bars of its chart (`group:how`, `group:reason`)."""
 FIRST_LINES = "open"
+EXAMPLE = {"auto": "left out", WITH: "counted"}
+EXAMPLE_TIP = (
+    "The example's bill and runs are made up. Left out: a month that holds data of yours is about yours "
+    "alone; a month of the example alone shows the example."
+)
 RUNGS = {"paid": "Paid", "allocated": "Allocated", "active": "Active", "effective": "Effective"}
 BARS = {
     "not_allocated": "Not allocated",
@@ -46,11 +54,21 @@ def pick_lines() -> str:
 
 
 def pick_month(months: Mapping[str, str], first: str) -> str:
-    """Draw the choice of month (option -> its label). A bare address means the newest, which changes with the
-    data: so what a click opens has its month in the address too.
+    """Draw the choice of month (option -> its label) and write it into the address: what a bare address means
+    changes with the data.
     """
     written = {month: months[month] if month == ALL else month for month in months}
-    return listed("mo_month", "Month (UTC)", written, first, months.__getitem__, width=220)
+    picked = listed("mo_month", "Month (UTC)", written, first, months.__getitem__, width=220)
+    if "mo_month" not in st.query_params:
+        st.query_params["mo_month"] = written[picked]
+    return picked
+
+
+def pick_example(months: Sequence[Month]) -> str:
+    """Whether the example counts beside one's own data ("with") or not ("auto"): asked where both are."""
+    if not (any(one.has_example for one in months) and any(not one.is_example for one in months)):
+        return "auto"
+    return segments("mo_example", "Example", ["auto", WITH], "auto", EXAMPLE.__getitem__, tip=EXAMPLE_TIP)
 
 
 def _pin_month() -> None:

@@ -36,7 +36,7 @@ def agree(home: Home) -> None:
     )
     assert cents(records(wasted.tables["identity"]), "usd") == gpu
     found = campaigns_of(home.view(), CampaignsParams(period=PERIOD)).tables
-    assert cents(records(found["campaigns"]), "usd_full") == gpu + other
+    assert cents(records(found["campaigns"]), "usd_net") == gpu + other
     nobody = [row for row in records(found["campaigns"]) if not row["campaign"]]
     for label, column in (("Unused commitments", "usd_unused"), ("Storage", "usd_storage")):
         mine = [row for row in records(found["unallocated"]) if row["what"] == label]

@@ -234,4 +234,7 @@ def test_idle_capacity_is_not_called_a_commitment(empty_home: Home, tmp_path: Pa
     load(empty_home, tmp_path, [charge(96, gpu_h=48)])
     empty_home.con.execute("UPDATE costs SET category = 'Idle'")
     result = reconciled(empty_home)
-    assert "$96.00 idle capacity that no workload used" in result.answer and "commitment" not in result.answer
+    assert (
+        "$96.00 (100 %) was billed but held by nobody (idle capacity that no workload used)" in result.answer
+        and "commitment" not in result.answer
+    )

@@ -19,14 +19,16 @@ from analysis.linecents import line_cents
 from analysis.matching import Matched
 from analysis.parts import NONE, WHY, Part
 from analysis.reconciled import tables
+from analysis.reconciliation import ReconciliationParams, compute
 from tests.analysis.bills import DAY, charge, load, loaded, reconciled
 from tests.analysis.conftest import Home
 
 D = Decimal
 OTHER = "b" * 16
-KINDS = ("run", "own", "two", "partly", "commitment", "capacity", "idle", "open")
+KINDS = ("credit", "owed", "run", "own", "two", "partly", "commitment", "capacity", "idle", "open")
 WHYS = {
     "commitment": "unused", "capacity": "idle_capacity", "idle": "nobody", "partly": "nobody", "open": "tax",
+    "owed": "credit",
 }  # fmt: skip
 
 
@@ -36,12 +38,17 @@ def made(number: int, usd: Decimal, kind: str, service: str) -> Line:
     unused = kind in ("commitment", "capacity")
     bought = Charge(
         **blank | {"number": number, "start": DAY, "end": DAY + timedelta(days=2), "kind": "gpu",
-        "unused": unused, "credit": False, "service": service, "effective": usd, "billed": usd,
+        "unused": unused, "credit": kind in ("credit", "owed"), "service": service,
+        "effective": usd, "billed": usd,
         "own": usd, "currency": "USD"},
     )  # fmt: skip
-    names = {"run": ["a"], "own": [f"run {number}"], "two": ["a", "b"], "partly": ["b", None]}.get(
-        kind, [None]
-    )
+    names = {
+        "run": ["a"],
+        "credit": ["a"],
+        "own": [f"run {number}"],
+        "two": ["a", "b"],
+        "partly": ["b", None],
+    }.get(kind, [None])
     parts = tuple(
         Part(bought, (DAY + timedelta(days=n)).date(), name, None, None, None, None, None, None, None,
              "tag" if name else NONE, None, usd / len(names))
@@ -84,7 +91,10 @@ AMOUNTS = st.integers(-400, 4000).map(lambda n: D(n) / 200)
 def test_half_cents_are_the_same_in_every_table(drawn: list[tuple[Decimal, str, str]]) -> None:
     lines = [made(n, *one) for n, one in enumerate(drawn, 1)]
     sums, found = add_lines(lines), all_tables(lines)
-    assert sums.matched + sums.unused + sums.unheld + sums.open == sums.effective
+    assert sums.borne + sums.idle + sums.open == sums.charges
+    assert sums.charges + sums.credits == sums.effective
+    if sums.explained is not None:
+        assert sums.explained + (sums.idle_frac or 0) + (sums.open_frac or 0) == 1
     for name in ("lines", "by_service", "by_day"):
         assert added(found[name]["matched_usd"]) == sums.matched, name
         assert added(found[name]["unmatched_usd"]) == sums.unmatched, name
@@ -92,7 +102,8 @@ def test_half_cents_are_the_same_in_every_table(drawn: list[tuple[Decimal, str, 
     for name in ("bearers", "by_how", "by_run"):
         assert added(found[name]["usd"]) == sums.effective, name
     how, runs = found["by_how"], found["by_run"]
-    for group, usd in ("matched", sums.matched), ("open", sums.open), ("idle", sums.unused + sums.unheld):
+    groups = {"matched": sums.borne, "open": sums.open, "idle": sums.idle, "credits": sums.credits}
+    for group, usd in groups.items():
         assert added(how["usd"][how["group"] == group]) == usd, group
     assert added(runs["usd"][runs["run"].notna()]) == sums.matched
     assert added(found["open"]["unmatched_usd"]) == sums.open
@@ -133,7 +144,7 @@ def test_the_answer_is_the_sum_of_the_open_lines(empty_home: Home, tmp_path: Pat
     result = reconciled(empty_home)
     opened = added(result.tables["open"]["unmatched_usd"])
     assert opened == cell(result.figure("bill_open").value or 0)
-    assert f"${opened:,} is not explained" in result.answer
+    assert f"${opened:,} (97.7 %) is not explained" in result.answer
     disk = result.tables["by_service"].set_index("service").loc["Disk"]
     (line,) = result.tables["bearers"].query("campaign == 'math'")["usd"]
     (run,) = result.tables["by_run"].query("campaign == 'math'")["usd"]
@@ -148,8 +159,11 @@ def test_the_example_in_a_bill_is_said_first(empty_home: Home, tmp_path: Path, m
     if mine:
         loaded(empty_home, "a" * 16)
         load(empty_home, tmp_path, [charge("500.25")])
-        words = "$3,619.40 of this bill is synthetic example data: remove the example to see yours alone."
-    said = reconciled(empty_home).warnings
+        words = (
+            "$3,619.40 of this bill is synthetic example data, counted because that was asked for: leave the "
+            "example out to see yours alone."
+        )
+    said = compute(empty_home.view(), ReconciliationParams(example="with")).warnings
     assert (said[0].code, said[0].text) == ("synthetic", words)
 
 

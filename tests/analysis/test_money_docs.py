@@ -80,6 +80,9 @@ def test_campaigns_md(example):
     assert usd(doc["failed"])[2:] == [m.figure("spend_failed").value for m in months]
     assert usd(doc["compute"])[2:] == [m.figure("spend_compute").value for m in months]
     assert sum(usd(doc["compute"])[:2]) == both.figure("spend_compute").value
+    bridge = months[0].tables["lost_bridge"].set_index("part")["usd"].to_dict()
+    assert bridge == {"lineage": 64.0, "around": 16.0, "clock": 32.0, "nothing": 112.0}
+    assert all(f"${amount:.2f}" in page("campaigns.md") for amount in bridge.values())
     wait = of_kind(both, "requeue")["wall_h"]
     assert f"waited {wait.iloc[0]:.1f} h" in page("campaigns.md")
     assert all(f"`{method}`" in doc for method in METHODS)

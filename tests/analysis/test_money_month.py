@@ -66,13 +66,22 @@ def test_what_is_explained_and_what_is_not_is_the_whole_bill(answers: dict[str, 
     parts = column(answers, "month", "parts", "part")
     truth = month.TRUTH
     assert sum(parts.values()) == truth["total"]
-    assert parts["open"] == month.STORAGE + month.CREDIT + month.TAX
+    assert parts["open"] == month.STORAGE + month.TAX and parts["credits"] == month.CREDIT
     assert parts["unused"] == month.UNUSED_USD
     assert parts["not_held"] == truth["not_allocated"] - month.UNUSED_USD
-    assert f"${parts['open']:,.2f} net is not explained, in 3 lines" in answers["month"].answer
-    amounts = month.STORAGE - month.CREDIT + month.TAX
-    assert answers["month"].figure("bill_explained").value == pytest.approx(
-        float(1 - amounts / truth["total"])
+    charges = truth["total"] - month.CREDIT
+    explained = month.ALLOCATED_GPU_H * month.RATE + month.SANDBOX
+    assert answers["month"].figure("bill_explained").value == pytest.approx(float(explained / charges))
+    assert explained + truth["not_allocated"] + parts["open"] == charges
+
+
+def test_the_sentence_names_credits_and_three_parts_of_the_charges(answers: dict[str, Result]) -> None:
+    """$11,440.67 of charges: $3,816 of GPUs and $410.10 of sandboxes held, $5,880 idle, $1,334.57 open."""
+    assert answers["month"].answer.startswith(
+        "March 2026: $10,940.67 billed after $500.00 of credits. Of $11,440.67 of charges, "
+        "$4,226.10 (36.9 %) is explained by runs, jobs and campaigns; $5,880.00 (51.4 %) was billed but held "
+        "by nobody ($768.00 commitments that nobody used and $5,112.00 GPU time that no run or job held); "
+        "$1,334.57 (11.7 %) is not explained, in 2 lines."
     )
 
 

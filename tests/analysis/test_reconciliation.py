@@ -87,13 +87,15 @@ def test_a_month_beside_its_invoice(empty_home: Home, tmp_path: Path) -> None:
     idle = TRUTH["not_allocated"] - money_month.UNUSED_USD
     assert result.figure("bill_unheld").value == float(idle)
     rest = money_month.STORAGE + money_month.CREDIT + money_month.TAX
-    explained = 1 - (rest - 2 * money_month.CREDIT) / TRUTH["total"]
+    rest, charges = rest - money_month.CREDIT, TRUTH["total"] - money_month.CREDIT
+    explained, unheld = MATCHED / charges, (idle + money_month.UNUSED_USD) / charges
     assert result.figure("bill_explained").value == pytest.approx(float(explained), abs=1e-15)
     assert result.answer == (
-        f"Explains {percent_words(explained)} of the March 2026 invoice of {usd(TRUTH['total'])}: "
-        f"{usd(rest)} net is not explained, in 3 lines. Credits and corrections among them count as amounts. "
-        f"Explained as paid and idle: {usd(money_month.UNUSED_USD)} commitments that nobody used and "
-        f"{usd(idle)} GPU time that no run or job held."
+        f"Explains {percent_words(explained)} of the March 2026 invoice: {usd(MATCHED)} of {usd(charges)} of "
+        f"charges; {usd(TRUTH['not_allocated'])} ({percent_words(unheld)}) was billed but held by nobody "
+        f"({usd(money_month.UNUSED_USD)} commitments that nobody used and {usd(idle)} GPU time that no run "
+        f"or job held); {usd(rest)} ({percent_words(rest / charges)}) is not explained, in 2 lines. "
+        f"After credits of $500.00 it comes to {usd(TRUTH['total'])}."
     )
     assert column(result, "unmatched", "unmatched_usd") == OPEN
 

@@ -121,8 +121,8 @@ def test_a_card_opens_what_makes_it_up(page):
 
 
 def test_lines_that_nothing_explains_stand_apart_from_idle_ones(page):
-    choose(page, "Lines of the bill", "Paid and idle")
-    page.get_by_text("Paid and idle: $5,880.00").wait_for(timeout=LOAD_MS)
+    choose(page, "Lines of the bill", "Held by nobody")
+    page.get_by_text("Held by nobody: $5,880.00").wait_for(timeout=LOAD_MS)
     click(page.get_by_role("radio", name="Energy"), page.get_by_text("Energy by run", exact=True))
     assert texts(page, "energy")
 

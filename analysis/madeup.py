@@ -1,0 +1,98 @@
+"""The example never mixes with a person's own data: which of the two a period of Money is about."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from analysis.frames import Row, records, text
+from analysis.moneyparams import ALL, WITH, MoneyParams
+from analysis.result import Notice
+from analysis.words import plural
+from data.queries import bills as queries
+from data.queries.months import months
+from data.view import View
+from models.cents import cents, total
+
+OWN, EXAMPLE, BOTH = "own", "example", "both"
+LEFT_OUT = "example_left_out"
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Whose rows count: `own` ones, those of the `example`, or `both` because a person asked for it.
+
+    `runs` and `uploads` are those of the example.
+    """
+
+    whose: str = BOTH
+    runs: frozenset[str] = frozenset()
+    uploads: frozenset[str] = frozenset()
+
+    def has_upload(self, upload: object) -> bool:
+        """Whether rows of this upload count."""
+        return self.whose == BOTH or (str(upload) in self.uploads) == (self.whose == EXAMPLE)
+
+    def has_run(self, run: object) -> bool:
+        """Whether this run counts; None, no run, does."""
+        return self.whose == BOTH or text(run) is None or (run in self.runs) == (self.whose == EXAMPLE)
+
+
+EVERYBODY = Scope()
+
+
+def scope_of(view: View, period: str, params: MoneyParams) -> Scope:
+    """Own rows alone in a period that holds a bill or a run of one's own, else the example's alone; both
+    where no example is loaded or `params.example` asks for it.
+    """
+    uploads = queries.synthetic_uploads(view)
+    if not uploads or params.example == WITH:
+        return Scope()
+    rows = records(months(view))
+    mine = any(row["has_own"] for row in rows if period in (ALL, row["month"]))
+    return Scope(OWN if mine else EXAMPLE, queries.synthetic(view), uploads)
+
+
+def left_out(
+    view: View, scope: Scope, amounts: Collection[Decimal], span: tuple[datetime, datetime] | None
+) -> list[Notice]:
+    """What of the example lies in the period and counts nowhere: `amounts` are the dollars of its lines."""
+    if scope.whose != OWN:
+        return []
+    runs = {row["run"] for row in records(queries.held(view)) if not scope.has_run(row["run"])}
+    runs &= _runs_in(view, span)
+    if not amounts and not runs:
+        return []
+    parts = [f"{_usd(amounts)} of its made-up bill"] if amounts else []
+    parts += [f"{len(runs)} made-up {plural('run', len(runs))}"] if runs else []
+    words = f"Example left out: {' and '.join(parts)} are in no total here."
+    return [Notice(LEFT_OUT, words, "costs")]
+
+
+def counted(amounts: Collection[Decimal], lines: int) -> list[Notice]:
+    """How much of a bill of `lines` lines, effective cost, is the example's."""
+    if not amounts:
+        return []
+    words = "This bill is synthetic example data."
+    if len(amounts) < lines:
+        words = (
+            f"{_usd(amounts)} of this bill is synthetic example data, counted because that was asked for: "
+            "leave the example out to see yours alone."
+        )
+    return [Notice("synthetic", words, "costs")]
+
+
+def _runs_in(view: View, span: tuple[datetime, datetime] | None) -> set[str]:
+    if span is None:
+        return set(queries.synthetic(view))
+    return {run for run, start, end in queries.held_spans(view) if start < span[1] and end > span[0]}
+
+
+def _usd(amounts: Collection[Decimal]) -> str:
+    value = cents(total(list(amounts)))
+    return f"{'-' if value < 0 else ''}${abs(value):,}"
+
+
+def own_rows(rows: list[Row], scope: Scope) -> list[Row]:
+    """Rows with a `run`, of which those of the other side are left out."""
+    return [row for row in rows if scope.has_run(row["run"])]

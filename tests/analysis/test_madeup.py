@@ -1,0 +1,98 @@
+"""The example's bill and runs are never added to a person's own: by default one or the other counts."""
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from analysis.bill import default_period
+from analysis.campaigns import CampaignsParams
+from analysis.campaigns import compute as campaigns
+from analysis.month import MonthParams, periods
+from analysis.month import compute as month
+from analysis.reconciliation import ReconciliationParams, compute
+from analysis.result import Result
+from tests.analysis.bills import DAY, charge, hold, job, load, loaded
+from tests.analysis.conftest import Home
+
+MINE, MADE_UP = "a" * 16, "e" * 16
+NOVEMBER = datetime(2026, 11, 10)
+OWN = {"gpu_h": 192, "node": "node-a"}
+
+
+def made_up(home: Home, tmp_path: Path, at: datetime, usd: float = 500.0) -> None:
+    """The example in a home: a bill of one line, and the run that held its machine."""
+    loaded(home, MADE_UP, synthetic=True, format="focus_csv", name="example.csv")
+    load(home, tmp_path, [charge(usd, at, gpu_h=192, node="dgx-1")], upload=MADE_UP)
+    hold(home, "example-run", at, 24, hosts={"dgx-1": 8})
+    home.con.execute("UPDATE runs SET synthetic = true WHERE run = 'example-run'")
+
+
+def own(home: Home, tmp_path: Path, at: datetime = DAY, usd: float = 200.0) -> None:
+    loaded(home, MINE, format="focus_csv", name="bill.csv")
+    load(home, tmp_path, [charge(usd, at, **OWN)], upload=MINE)
+    hold(home, "mine", at, 12, hosts={"node-a": 8})
+
+
+def asked(home: Home, period: str, example: str = "auto") -> Result:
+    return compute(home.view(), ReconciliationParams(period=period, example=example))
+
+
+def test_the_example_is_left_out_of_a_month_that_has_a_real_bill(empty_home: Home, tmp_path: Path) -> None:
+    made_up(empty_home, tmp_path, DAY)
+    own(empty_home, tmp_path)
+    found = asked(empty_home, "2026-03")
+    assert found.figure("bill_effective").value == 200.0
+    assert set(found.tables["by_run"]["run"].dropna()) == {"mine"}
+    (said,) = [n.text for n in found.warnings if n.code == "example_left_out"]
+    assert said == "Example left out: $500.00 of its made-up bill and 1 made-up run are in no total here."
+    assert "synthetic" not in {n.code for n in found.warnings}
+    with_it = asked(empty_home, "2026-03", "with")
+    assert with_it.figure("bill_effective").value == 700.0
+    assert "synthetic" in {n.code for n in with_it.warnings}
+    assert "example_left_out" not in {n.code for n in with_it.warnings}
+
+
+@pytest.mark.parametrize("question", ["month", "campaigns"])
+def test_every_question_of_money_leaves_it_out(empty_home: Home, tmp_path: Path, question: str) -> None:
+    made_up(empty_home, tmp_path, DAY)
+    own(empty_home, tmp_path)
+    ask, params = (month, MonthParams) if question == "month" else (campaigns, CampaignsParams)
+    name = "bill_effective" if question == "month" else "spend_total"
+    found = ask(empty_home.view(), params(period="2026-03"))
+    assert found.figure(name).value == 200.0
+    assert "synthetic" not in {n.code for n in found.warnings}
+
+
+def test_money_opens_on_the_newest_real_invoice(empty_home: Home, tmp_path: Path) -> None:
+    made_up(empty_home, tmp_path, NOVEMBER)
+    assert default_period(empty_home.view()) == "2026-11"
+    own(empty_home, tmp_path)
+    view = empty_home.view()
+    assert default_period(view) == "2026-03"
+    assert [(m.month, m.has_bill, m.is_example) for m in periods(view)] == [
+        ("2026-11", True, True), ("2026-03", True, False),
+    ]  # fmt: skip
+    assert asked(empty_home, "all").figure("bill_effective").value == 200.0
+
+
+def test_a_month_of_the_example_alone_shows_the_example_alone(empty_home: Home, tmp_path: Path) -> None:
+    """A real job of that month stands beside no made-up line."""
+    made_up(empty_home, tmp_path, NOVEMBER)
+    own(empty_home, tmp_path)
+    job(empty_home, "7", NOVEMBER, 24, node_list="dgx-1")
+    empty_home.con.execute(f"UPDATE scheduler_jobs SET upload_id = '{MINE}'")
+    found = asked(empty_home, "2026-11")
+    assert found.figure("bill_effective").value == 500.0
+    assert set(found.tables["by_run"]["run"].dropna()) == {"example-run"}
+    assert found.tables["by_run"]["job"].isna().all()
+    assert {"synthetic"} <= {n.code for n in found.warnings}
+
+
+def test_real_runs_without_a_bill_are_not_priced_with_the_example(empty_home: Home, tmp_path: Path) -> None:
+    """8 GPUs for 12 hours at $2.00, and nothing of the made-up invoice of the same month."""
+    made_up(empty_home, tmp_path, DAY)
+    hold(empty_home, "mine", DAY, 12)
+    found = month(empty_home.view(), MonthParams(period="2026-03"))
+    assert found.figure("bill_effective").value == 192.0
+    assert found.figure("bill_billed").value is None
