@@ -221,6 +221,12 @@ def _answer(params: FrontierParams, frame: pd.DataFrame) -> str:
             "which of them is on the front."
         )
     paid = price_words(params.price, params.boundary)
+    if len(frame) == 1:
+        only = frame.iloc[0]
+        return (
+            f"{only['run']} reached {percent(only['score'])} on {only['benchmark']} for {money(only['usd'])} "
+            f"{paid}; one candidate makes no front, so load another run with the same kind of score."
+        )
     best = frame.sort_values(["best_frac", "run"], ascending=[False, True], kind="stable").iloc[0]
     names = [str(r) for r in frame.loc[frame["front_frac"] >= SURE, "run"].unique()]
     where = f"on {best['benchmark']}"
@@ -228,7 +234,7 @@ def _answer(params: FrontierParams, frame: pd.DataFrame) -> str:
         f"{best['run']} is best {where} with probability {percent(best['best_frac'])}: "
         f"{percent(best['score'])} for {money(best['usd'])} {paid}"
     )
-    if best["best_frac"] < SURE and len(frame) > 1:
+    if best["best_frac"] < SURE:
         head = (
             f"Which run is best {where} cannot be told: {best['run']} has the highest probability, "
             f"{percent(best['best_frac'])} ({percent(best['score'])} for {money(best['usd'])} {paid})"
@@ -239,7 +245,7 @@ def _answer(params: FrontierParams, frame: pd.DataFrame) -> str:
 
 
 def _figures(params: FrontierParams, frame: pd.DataFrame) -> list[Figure]:
-    if frame.empty:
+    if len(frame) < 2:
         return []
     best = frame.sort_values(["best_frac", "run"], ascending=[False, True], kind="stable").iloc[0]
     on = frame["front_frac"]

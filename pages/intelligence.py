@@ -1,6 +1,7 @@
 """Intelligence per dollar: is the new checkpoint better, and what did a point cost?
 
 A section is a function of what is asked that draws itself and returns the results it drew, for the report.
+The verdict and the answer line come before the other sections are computed.
 """
 
 from collections.abc import Callable
@@ -17,11 +18,11 @@ from pages.parts.assumptions import show_how
 from pages.parts.compute import compute_or_stop
 from pages.parts.frame import show_head, stop_when_empty
 from pages.parts.intelligence_controls import Asked, controls
+from pages.parts.share import share_bar
 from pages.parts.state import current
 
 TITLE = "Intelligence per dollar"
 SECTIONS: tuple[Callable[[Asked], list[Result]], ...] = (
-    gain.show,
     spent.show,
     further.show,
     frontier.show,
@@ -33,9 +34,13 @@ head = st.container()
 every = compute_or_stop("gain")
 stop_when_empty(TITLE, every)
 asked = controls(every, state.theme)
-results = [result for section in SECTIONS for result in section(asked)]
+results = gain.show(asked)
 with head:
-    show_head(TITLE, results)
+    place = show_head(TITLE, results, bar=False)
+for section in SECTIONS:
+    results += section(asked)
+with place:
+    share_bar(results, TITLE)
 st.subheader("Tables", anchor=False)
 behind = {result.analysis: result for result in results}
 gain.show_numbers(behind["gain"])
