@@ -167,7 +167,7 @@ def test_a_run_that_cannot_be_projected_says_what_is_missing_and_where_to_give_i
 
 
 def test_a_model_that_nobody_named_is_named_on_the_page(app: App, store: Store) -> None:
-    """Its phases are timed: only the model is missing, and typing it in any spelling mends that."""
+    """Its phases are timed: only the model is missing, and naming it mends that."""
     head = "run,attempt,step,step_s,tok_prompt,tok_gen,rollouts,groups,len_mean,len_p95,len_max"
     rows = "\n".join(f"mine,1,{n},95,10000,75000,50,5,1500,3300,6000" for n in range(1, 9))
     times = "\n".join(f"mine,1,{n},{p},{s}" for n in range(1, 9) for p, s in (("rollout", 70), ("train", 20)))
@@ -177,7 +177,7 @@ def test_a_model_that_nobody_named_is_named_on_the_page(app: App, store: Store) 
     save_details(store, current_details(store, "mine").model_copy(update={"pools": (held,)}))
     at = opened(app, pr_run="mine", pr_on="Vera Rubin NVL72")
     assert "The model of mine is not named" in texts(at)
-    at.selectbox(key="pr_model").set_value("Qwen3-32")
+    at.selectbox(key="pr_model").set_value("qwen3-32b")
     next(b for b in at.button if b.label == "Set the model").click()
     at.run()
     assert not at.exception and not at.error
