@@ -237,7 +237,7 @@ def _answer(params: FrontierParams, frame: pd.DataFrame) -> str:
     if best["best_frac"] < SURE:
         head = (
             f"Which run is best {where} cannot be told: {best['run']} has the highest probability, "
-            f"{percent(best['best_frac'])} ({percent(best['score'])} for {money(best['usd'])} {paid})"
+            f"{percent(best['best_frac'])}, with {percent(best['score'])} for {money(best['usd'])} {paid}"
         )
     if names:
         head += f"; surely on the front of cost and score: {listing(names)}"

@@ -1,5 +1,7 @@
 """The front of cost and score: error boxes, the staircase of the front, and how sure each place on it is."""
 
+import math
+
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -34,7 +36,10 @@ def pareto(result: Result, mode: Mode = "light") -> go.Figure:
         alt=f"Score against dollars of {len(data)} candidates; {int(data['on_front'].sum())} on the front.",
         table="candidates", mode=mode, x="Spend (USD, log scale)", y=f"Score on {where} (%)", height=420,
     )  # fmt: skip
+    ends = [math.log10(data["usd_low"].min()), math.log10(data["usd_high"].max())]
+    room = 0.06 * max(0.1, ends[1] - ends[0])
     fig.update_xaxes(type="log", tickprefix="$", tickformat="~s", minor={"showgrid": False})
+    fig.update_xaxes(range=[ends[0] - room, ends[1] + room])
     return fig
 
 

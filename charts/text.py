@@ -6,6 +6,9 @@ from analysis.result import Figure
 from analysis.words import count, digits3, money, plural
 
 _UNIT_WORDS = {
+    "points_per_1000_usd": "points per $1k",
+    "nats_per_1000_usd": "nats per $1k",
+    "points_per_mwh": "points per MWh",
     "gpu_h": "GPU-hours",
     "core_h": "core-hours",
     "gpu-h": "GPU-hours",
@@ -20,6 +23,10 @@ _PER_WORDS |= {"correct": "correct rollout", "informative": "informative rollout
 COUNTED = {
     "gain": "task",
     "mdd": "task",
+    "gain_per_usd": "task",
+    "odds_per_usd": "task",
+    "gain_weighted": "task",
+    "best_frac": "task",
     "score": "task",
     "step_mean_s": "step",
     "measured_step_s": "step",

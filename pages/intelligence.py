@@ -18,6 +18,7 @@ from pages.parts.assumptions import show_how
 from pages.parts.compute import compute_or_stop
 from pages.parts.frame import show_head, stop_when_empty
 from pages.parts.intelligence_controls import Asked, controls
+from pages.parts.intelligence_metrics import show_metrics
 from pages.parts.share import share_bar
 from pages.parts.state import current
 
@@ -41,6 +42,7 @@ for section in SECTIONS:
     results += section(asked)
 with place:
     share_bar(results, TITLE)
+show_metrics()
 st.subheader("Tables", anchor=False)
 behind = {result.analysis: result for result in results}
 gain.show_numbers(behind["gain"])

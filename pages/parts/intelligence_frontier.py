@@ -38,8 +38,9 @@ LABELS = {
     "runs": "Runs",
 }
 VERSUS = (
-    "question", "a", "b", "verdict", "at_usd", "at_score", "points", "points_low", "points_high", "usd_more",
-    "usd_more_low", "usd_more_high", "a_above_frac", "known_frac", "words",
+    "question", "verdict", "words", "at_usd", "at_score", "points", "points_low", "points_high", "usd_more",
+    "usd_more_low", "usd_more_high", "a_above_frac", "known_frac",
+    "a", "b",
 )  # fmt: skip
 VERSUS_LABELS = {
     "at_usd": "At dollars (USD)",
