@@ -50,7 +50,7 @@ def _how_idle_agrees(month: Result) -> None:
     first, *steps, last = rows
     if not steps:
         st.caption(
-            f"Paid and idle in the bill and not allocated in the waterfall are the same "
+            f"Held by nobody in the bill and not allocated in the waterfall are the same "
             f"{md_escape(dollars(first['usd']))}: bought, held by no run or job and borne by none."
         )
         return
