@@ -26,7 +26,7 @@ FEW = 40
 CANNOT_TELL = "cannot tell"
 NOT_DISTINGUISHABLE = "not distinguishable from zero"
 ON_TOTALS = "Newcombe on two totals"
-BEST_OF = "best_of_many"
+FEW_TASKS = "few_tasks"
 
 
 @dataclass(frozen=True)
@@ -95,13 +95,13 @@ def _method(tasks: Tasks, found: ClusteredGain) -> str:
 def _few(row: Row, tasks: Tasks, found: ClusteredGain) -> list[Notice]:
     if found.n_clusters >= FEW and found.effective_clusters >= FEW / 2:
         return []
-    where = str(row["run"])
+    where = str(row["benchmark"])
     if tasks.clusters is None:
         words = (
             f"{row['benchmark']} has only {found.n_tasks} tasks on both sides, below {FEW}: intervals from "
             "so few hold the truth less often than they say."
         )
-        return [Notice("few_tasks", words, where)]
+        return [Notice(FEW_TASKS, words, where)]
     words = (
         f"{found.n_clusters} clusters of {row['benchmark']} weigh as {found.effective_clusters:.1f} equal "
         f"ones, fewer than intervals need ({FEW}): the interval is by {METHODS[found.method]}."

@@ -13,6 +13,7 @@ from analysis.evaluations import KEY, SMALL_N, Evaluations, key_difference, key_
 from analysis.frames import Row, known, table, text
 from analysis.gainstats import (
     CANNOT_TELL,
+    FEW_TASKS,
     NOT_DISTINGUISHABLE,
     How,
     Judged,
@@ -176,7 +177,7 @@ def _judge(pair: Pair, by_eval: dict[str, Passed], how: How) -> tuple[Row, Judge
     else:
         found = from_totals(row, before, after, how, len(pair.among))
     notices = list(found.notices)
-    if row["n"] < SMALL_N:
+    if row["n"] < SMALL_N and not any(notice.code == FEW_TASKS for notice in notices):
         words = (
             f"{row['benchmark']} has only {row['n']:.0f} tasks: one run carries an error of several points."
         )
@@ -225,10 +226,12 @@ def _paired_tasks(
 
 
 def cluster_labels(tasks: Sequence[str], sides: Sequence[Passed]) -> list[str] | None:
-    """A label a task, None when no two labels are named; a task without a cluster stands alone."""
+    """A label a task; None when fewer than two are named or no two tasks share one, which is no clustering. A
+    task without a cluster stands alone.
+    """
     named = [next((side[t][0] for side in sides if t in side and side[t][0]), None) for t in tasks]
     labels = [name or f"task {t}" for name, t in zip(named, tasks, strict=True)]
-    return labels if any(named) and len(set(labels)) >= 2 else None
+    return labels if any(named) and 2 <= len(set(labels)) < len(tasks) else None
 
 
 def one_side(eval_ids: list[str], by_eval: dict[str, Passed]) -> Passed:
