@@ -11,7 +11,7 @@ from analysis.energy import EnergyParams
 from analysis.energy import compute as compute_energy
 from analysis.evaluations import Evaluations, load_evaluations
 from analysis.frames import Row, number, records
-from analysis.gainrates import RATES, WEIGHTED, parse_weights, rates, subject_rates, weighted
+from analysis.gainrates import ENERGY, RATES, WEIGHTED, parse_weights, rates, subject_rates, weighted
 from analysis.gainwords import best_of_notices, weight_notices, weighted_figure
 from analysis.headline import (
     NO_BASELINE,
@@ -37,8 +37,8 @@ class GainParams(CommonParams):
 
     `correlation`: assumed between a task's two results where only totals are known; empty: Newcombe, as if
     the two evaluations were independent. `estimand`: mean over tasks, or over clusters where tasks have them.
-    `weights`: 'benchmark:weight' texts, for a weighted gain beside the single ones. `per_energy`: ask for the
-    gain per MWh, which needs the energy of every run.
+    `weights`: 'benchmark:weight' texts, for a weighted gain beside the single ones. `rate`: the one that is
+    drawn; per MWh needs the energy of every run, which no other rate asks for.
     """
 
     question: ClassVar[str] = "gain"
@@ -48,7 +48,7 @@ class GainParams(CommonParams):
     correlation: float | None = Field(default=None, ge=-1, le=1)
     estimand: Literal["tasks", "clusters"] = "tasks"
     weights: tuple[str, ...] = ()
-    per_energy: bool = False
+    rate: Literal["points_per_1000_usd", "nats_per_1000_usd", "points_per_mwh"] = "points_per_1000_usd"
     seed: int = 20260301
 
 
@@ -86,7 +86,7 @@ def compute(view: View, params: GainParams) -> Result:
         *gain_notices(row, note, _without_start(spend, table)),
     ]
     together = weighted(every, spend, weights, params.seed)
-    energy = energy_of(view, params) if params.per_energy else {}
+    energy = energy_of(view, params) if params.rate == ENERGY else {}
     return result(
         "gain", view, params, sentence(params, subject, row, point[0], None, bool(note)),
         headline=[*headline, *weighted_figure(together, subject.runs)],

@@ -67,8 +67,9 @@ RATES = {
 
 
 @marked
-def rates(result: Result, mode: Mode = "light", rate: str = "points_per_1000_usd") -> go.Figure:
+def rates(result: Result, mode: Mode = "light") -> go.Figure:
     """Draw one row a run and benchmark: gain per dollar or per MWh with its 95 % interval of joint draws."""
+    rate = str(result.params.get("rate", "points_per_1000_usd"))
     title, axis = RATES[rate]
     frame = result.tables.get("rates")
     if not has(frame, "run", rate, f"{rate}_low", f"{rate}_high"):

@@ -53,13 +53,13 @@ def show(asked: Asked) -> list[Result]:
     """Draw verdicts, forest plot and gain per dollar or energy."""
     place = st.container()
     rate = segments("in_rate", "Per", list(RATES), "points_per_1000_usd", lambda name: RATES[name][0])
-    gain = compute_or_stop("gain", {**asked.gain, "per_energy": rate == "points_per_mwh"})
+    gain = compute_or_stop("gain", {**asked.gain, "rate": rate})
     with place:
         show_verdicts(gain.tables["verdicts"])
         show_chart(charts.forest(gain, asked.theme), key="intelligence-forest")
     formula = FORMULAS[RATES[rate][1]]
     st.caption(md_escape(f"{formula.name}: {formula.formula}. {formula.interval}."))
-    show_chart(charts.rates(gain, asked.theme, rate), key="intelligence-rates")
+    show_chart(charts.rates(gain, asked.theme), key="intelligence-rates")
     if not gain.tables["weighted"].empty:
         show_table(gain, "weighted", title="Weighted gain by run", columns=WEIGHTED, labels=RATE_LABELS)
     return [gain]

@@ -9,6 +9,8 @@ from analysis.gain import GainParams, compute
 from analysis.result import Result
 from data.errors import UserError
 from models.selection import best_of
+from reports.freeze import FreezeOptions, freeze
+from reports.redact import Redaction
 from tests.analysis.conftest import Home, evaluation
 from tests.analysis.test_gain import add_tasks, ask, row_of
 
@@ -172,8 +174,17 @@ def test_a_weight_that_is_none_is_named(home: Home, bad: str) -> None:
 
 def test_energy_is_asked_for(home: Home) -> None:
     """steady has no samples: its energy has a lower bound of nothing, and no rate comes of that."""
-    found: Result = compute(home.view(), GainParams(per_energy=True, runs=("steady",)))
+    found: Result = compute(home.view(), GainParams(rate="points_per_mwh", runs=("steady",)))
     rate = found.tables["rates"].iloc[0]
     assert rate["kwh"] > 0 and rate["kwh_low"] == 0
     assert math.isnan(rate["points_per_mwh"])
     assert ask(home, runs=("steady",)).tables["rates"]["kwh"].isna().all()
+
+
+def test_a_report_that_hides_dollars_hides_what_would_tell_them(home: Home) -> None:
+    """A gain and its gain per dollar together are the spend."""
+    section = freeze([ask(home)], "t", FreezeOptions(Redaction(dollars=True))).sections[0]
+    assert not [c for rows in section["tables"].values() for row in rows for c in row if "usd" in c]
+    told = {f["name"]: f["value"] for f in section["headline"]}
+    assert told["gain"] == pytest.approx(10) and told["gain_per_usd"] is None is told["odds_per_usd"]
+    assert "Gain per dollar" not in str([f["title"] for f in section["figures"]])

@@ -50,7 +50,7 @@ def test_rates_that_are_not_finite_are_not_drawn() -> None:
         }
         for n, (v, low, h) in enumerate([(2.0, 1.0, 3.0), (np.inf, 1.0, np.inf)])
     ]
-    fig = gain.rates(result("gain", rates=pd.DataFrame(rows)), "light", name)
+    fig = gain.rates(result("gain", params={"rate": name}, rates=pd.DataFrame(rows)), "light")
     assert [list(t.x) for t in fig.data] == [[2.0]]
     assert fig.layout.shapes[0].x0 == 0
 
