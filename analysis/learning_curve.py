@@ -96,7 +96,7 @@ def _grid(curve: Curve, money: Priced) -> Floats:
     if money.stop is not None:
         wanted.append(money.stop.amount.value)
     far = max(w for w in wanted if w <= BEYOND * curve.x_last or w == wanted[0])
-    grid: Floats = np.geomspace(curve.x_first / 4, far * 1.05, GRID)
+    grid: Floats = np.union1d(np.geomspace(curve.x_first / 4, far * 1.05, GRID), [curve.x_last])
     return grid
 
 
@@ -117,7 +117,7 @@ def _fits(found: Fitted, curve: Curve) -> list[dict[str, Any]]:
         ("start", "R0, score before training", lambda s: s.start, "frac"),
         ("top", "A, score without end", lambda s: s.top, "frac"),
         ("mid", "x_mid, amount at half of the way", lambda s: s.mid, unit),
-        ("exponent", "B, steepness", lambda s: s.exponent, "ratio"),
+        ("exponent", "B, steepness", lambda s: s.exponent, "times"),
     )
     rows = []
     for name, words, of, kind in parts:
@@ -164,7 +164,7 @@ def reach_words(money: Priced) -> str:
 
 
 def _marginal(found: Fitted, curve: Curve, last: float) -> pd.DataFrame:
-    amounts = np.geomspace(curve.x_first, last, MARGINAL_GRID)
+    amounts = np.union1d(np.geomspace(curve.x_first, last, MARGINAL_GRID), [curve.x_last])
     value, low, high = marginal_line(found, amounts)
     frame = pd.DataFrame({
         "run": found.run, "amount": amounts, "usd": found.along("usd").at(amounts), "usd_per_point": value,

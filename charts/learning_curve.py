@@ -32,6 +32,8 @@ def fitted(result: Result, mode: Mode = "light") -> go.Figure:
     fig = go.Figure(band(list(curve["x"]), _pct(curve["low"]), _pct(curve["high"]), colour, "95 % band"))
     for seen, dash, name in ((True, "solid", "fitted"), (False, "dot", "beyond the last evaluation")):
         part = curve[curve["seen"] == seen]
+        if not seen:
+            part = pd.concat([curve[curve["seen"]].tail(1), part])
         fig.add_trace(_line(part["x"], _pct(part["score"]), colour, dash, name, hover))
     for used, symbol, name in ((True, "circle", "evaluations"), (False, "circle-open", "start or left out")):
         part = points[points["used"] == used]
@@ -72,7 +74,12 @@ def _goals(fig: go.Figure, result: Result, kind: str, mode: Mode) -> go.Figure:
     quiet = theme.palette(mode).quiet
     style = {"line": {"color": quiet, "width": 1, "dash": "dash"}}
     target = float(result.tables["targets"]["score"].iloc[0])
-    fig.add_hline(y=100 * target, **style, annotation_text=f"target {100 * target:.1f} %")
+    fig.add_hline(
+        y=100 * target,
+        **style,
+        annotation_text=f"target {100 * target:.1f} %",
+        annotation_position="top left",
+    )
     if kind != "usd":
         return fig
     reach = float(result.tables["band"]["x"].max())
@@ -103,16 +110,20 @@ def marginal(result: Result, mode: Mode = "light") -> go.Figure:
             line={"color": colour, "width": 2.5, "dash": dash},
             hovertemplate="%{x:$,.3~r} spent<br>%{y:$,.3~r} per point<extra></extra>",
         ))  # fmt: skip
+    worth = result.params.get("worth_usd")
+    if worth:
+        # a trace: text at a line across a log axis is placed at the power of its value
+        fig.add_trace(go.Scatter(
+            x=[float(data["usd"].min()), float(data["usd"].max())], y=[float(worth)] * 2, mode="lines",
+            name=f"worth {money(float(worth))}", hoverinfo="skip",
+            line={"color": theme.palette(mode).text, "width": 1.5, "dash": "dash"},
+        ))  # fmt: skip
     last = data[data["seen"]].iloc[-1] if data["seen"].any() else data.iloc[0]
     theme.apply(
         fig, title=title, subtitle=f"{theme.short(run, 24)}; log scale; band cut at ten times the top",
         alt=f"Marginal dollars of a point of {run}, last measured {money(float(last['usd_per_point']))}.",
         table="marginal", mode=mode, x="Cumulative spend (USD)", y="USD per percentage point", height=360,
     )  # fmt: skip
-    worth = result.params.get("worth_usd")
-    if worth:
-        line = {"color": theme.palette(mode).text, "width": 1.5, "dash": "dash"}
-        fig.add_hline(y=worth, line=line, annotation_text=f"worth {money(float(worth))}")
     fig.update_xaxes(tickprefix="$", tickformatstops=theme.TICKS)
     fig.update_yaxes(type="log", tickprefix="$", tickformat="~s")
     return fig

@@ -62,7 +62,7 @@ METRICS = (
         "points_per_10k_usd",
         "Points per $10k of published stages",
         "100 x gain / (cost / 10,000)",
-        "points_per_10000_usd",
+        "points per $10k",
         "compute",
         "95 %: joint draws of the price and of the gain, its variance from totals with an assumed "
         "correlation",

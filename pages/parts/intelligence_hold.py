@@ -12,6 +12,7 @@ from pages.parts.figures import show_figures
 from pages.parts.generation_address import number
 from pages.parts.intelligence_controls import Asked
 from pages.parts.notices import show_warnings
+from pages.parts.open_ends import open_ended
 from pages.parts.tables import show_table
 from pages.parts.words import md_escape
 
@@ -19,6 +20,7 @@ LAWS = {"exponential": "Exponential", "linear": "Linear"}
 LABELS = {
     "points_per_week": "Points lost a week",
     "period_days": "Days between cycles",
+    "usd_high": "USD, high (– no upper end)",
     "held": "Held",
     "asked": "As typed",
 }
@@ -53,5 +55,5 @@ def show(asked: Asked) -> list[Result]:
         show_chart(charts.saw(found, asked.theme), key="intelligence-saw")
     with right:
         show_chart(charts.sensitivity(found, asked.theme), key="intelligence-hold-sensitivity")
-    show_table(found, "sensitivity", title="Cost by how fast the score falls", labels=LABELS)
+    show_table(open_ended(found), "sensitivity", title="Cost by how fast the score falls", labels=LABELS)
     return [found]

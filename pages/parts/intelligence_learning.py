@@ -14,6 +14,7 @@ from pages.parts.figures import show_figures
 from pages.parts.generation_address import number, several
 from pages.parts.intelligence_controls import Asked
 from pages.parts.notices import show_warnings
+from pages.parts.open_ends import in_units, open_ended
 from pages.parts.state import platform_names
 from pages.parts.tables import show_table
 from pages.parts.words import md_escape
@@ -27,16 +28,26 @@ TIPS = {
     "target": "Empty: one point above the curve at its last evaluation.",
 }
 
-FIT_LABELS = {"words": "Meaning", "low": "95 %, low", "high": "95 %, high"}
+FIT_LABELS = {"value": "Value", "words": "Meaning", "low": "95 %, low", "high": "95 %, high"}
+NO_END = "{} (– no upper end)"
 TARGET_LABELS = {
     "score": "Target",
+    "usd_high": NO_END.format("USD, high"),
+    "amount": "Amount to reach it",
+    "amount_high": NO_END.format("Amount, high"),
     "reachable_frac": "Sure to be reached (%)",
     "beyond": "Times the last amount seen",
     "held_usd": "First seen and held at (USD)",
     "words": "In words",
 }
+PLATFORMS = (
+    "platform", "kind", "gpus", "usd_per_gpu_h", "usd", "usd_low", "usd_high", "cheaper_frac", "verdict",
+    "hours", "hours_low", "hours_high", "usd_per_point", "usd_per_point_low", "usd_per_point_high", "missing",
+)  # fmt: skip
 PLATFORM_LABELS = {
     "kind": "How known",
+    "usd_high": NO_END.format("USD, high"),
+    "hours_high": NO_END.format("Hours, high"),
     "usd": "USD to the target",
     "hours": "Hours to the target",
     "usd_per_point": "USD of the next point",
@@ -54,8 +65,14 @@ def show_curve(asked: Asked) -> list[Result]:
     show_warnings(found)
     show_chart(charts.fitted(found, asked.theme), key=f"intelligence-fitted-{levers['x']}")
     show_chart(charts.marginal(found, asked.theme), key="intelligence-marginal")
-    show_table(found, "targets", title="The target", labels=TARGET_LABELS, percent=("score",))
-    show_table(found, "fits", title="The fitted curve", labels=FIT_LABELS)
+    show_table(open_ended(found), "targets", title="The target", labels=TARGET_LABELS, percent=("score",))
+    show_table(
+        in_units(found, "fits", ("value", "low", "high")),
+        "fits",
+        title="The fitted curve",
+        columns=("words", "value", "low", "high"),
+        labels=FIT_LABELS,
+    )
     show_table(found, "rivals", title="Other shapes on held-out evaluations")
     return [found]
 
@@ -77,8 +94,9 @@ def show_platforms(asked: Asked) -> list[Result]:
     show_chart(charts.by_platform(found, asked.theme), key="intelligence-by-platform")
     show_chart(charts.platform_costs(found, asked.theme), key="intelligence-platform-costs")
     show_table(
-        found, "platforms", title="The target by platform", labels=PLATFORM_LABELS, optional=("missing",)
-    )
+        open_ended(found), "platforms", title="The target by platform", columns=PLATFORMS,
+        labels=PLATFORM_LABELS, optional=("missing",),
+    )  # fmt: skip
     return [found]
 
 

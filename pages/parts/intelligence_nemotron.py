@@ -13,6 +13,7 @@ from pages.parts.figures import show_figures
 from pages.parts.generation_address import number
 from pages.parts.intelligence_controls import Asked
 from pages.parts.notices import show_warnings
+from pages.parts.open_ends import in_units
 from pages.parts.tables import show_table
 from pages.parts.words import md_escape
 
@@ -64,6 +65,7 @@ def show(asked: Asked) -> list[Result]:
         percent=("before_score", "after_score"), blank={"verdict": "number of tasks not published"},
     )  # fmt: skip
     show_table(
-        found, "cost", title="The cost and what it rests on", labels={"part": "Part", "value": "Value"}
-    )
+        in_units(found, "cost", ("value",)), "cost", title="The cost and what it rests on",
+        columns=("part", "value", "status", "source"), labels={"part": "Part", "value": "Value"},
+    )  # fmt: skip
     return [found]

@@ -14,6 +14,7 @@ from pages.parts.figures import show_figures
 from pages.parts.generation_address import number
 from pages.parts.intelligence_controls import Asked
 from pages.parts.notices import show_warnings
+from pages.parts.open_ends import open_ended
 from pages.parts.state import platform_names
 from pages.parts.tables import show_table
 from pages.parts.words import md_escape
@@ -32,6 +33,14 @@ RATES = (
     ("tok_per_s_per_gpu", "Tokens/s a GPU", "sv_rate", 0.01, 1e7, 100.0, NO_PLATFORM),
     ("util_frac", "Share of time in use (%)", "sv_used", 1, 100, 5.0, "100"),
 )
+BACK_LABELS = {
+    "words": "In words",
+    "successes": "Solved tasks (– never)",
+    "successes_low": "Low (– never)",
+    "successes_high": "High (– no upper end)",
+    "attempts": "Attempts (– never)",
+    "never_frac": "Draws that never pay back (%)",
+}
 SERVED_LABELS = {"state": "State", "score": "Pass rate", "tokens": "Tokens an attempt"}
 
 
@@ -52,7 +61,7 @@ def show_serving(asked: Asked) -> list[Result]:
     show_warnings(found)
     show_chart(charts.lifetime(found, asked.theme), key="intelligence-lifetime")
     show_table(found, "served", title="A solved task in service", labels=SERVED_LABELS, percent=("score",))
-    show_table(found, "break_even", title="Paid back", labels={"words": "In words"})
+    show_table(open_ended(found), "break_even", title="Paid back", labels=BACK_LABELS)
     return [found]
 
 
