@@ -111,10 +111,7 @@ def subject_rates(params: CommonParams, spent: Money, row: Row | None, gains: Ga
         ("gain_per_usd", gains.draws, "gain", POINTS_PER_KUSD),
         ("odds_per_usd", gains.odds, "odds", NATS_PER_KUSD),
     ):  # fmt: skip
-        found, missing = (
-            None,
-            "no comparison with an interval" if key not in draws else "the spend is not known",
-        )
+        found, missing = None, _why(row, key in draws)
         if row is not None and key in draws:
             scale = 100 if metric == "gain_per_usd" else 1
             seed = int(getattr(params, "seed", 0))
@@ -127,6 +124,15 @@ def subject_rates(params: CommonParams, spent: Money, row: Row | None, gains: Ga
             )
         )  # fmt: skip
     return out
+
+
+def _why(row: Row | None, judged: bool) -> str:
+    """Why a headline rate is missing."""
+    if judged:
+        return "the spend is not known"
+    if row is not None and known(number(row["inflation"])):
+        return "not given for a gain that was lowered for a choice among checkpoints"
+    return "no comparison with an interval"
 
 
 def parse_weights(asked: Sequence[str]) -> dict[str, float]:

@@ -6,7 +6,7 @@ import pytest
 
 from models.clustered import clustered_gain
 from models.stats import Interval, newcombe
-from models.weighting import best_of_totals, weighted_gain
+from models.weighting import best_of_paired, best_of_totals, weighted_gain
 
 
 def test_two_gains_by_hand() -> None:
@@ -44,6 +44,19 @@ def test_a_single_candidate_is_not_corrected() -> None:
     assert (got.low, got.high) == pytest.approx(
         (newcombe(350, 500, 300, 500).low, newcombe(350, 500, 300, 500).high)
     )
+
+
+def test_best_of_paired_by_hand() -> None:
+    """Eight changes of mean 0.15, two candidates: E max is 1 / sqrt(pi); one candidate is not corrected."""
+    got, inflation = best_of_paired([1, 0, 0, 0.2], None, 1)
+    assert (got.value, inflation) == pytest.approx((0.3, 0.0))
+    changes = [0.5, 0.1, 0.1, -0.1, 0.2, 0.0, 0.3, 0.1]
+    se = math.sqrt(sum((c - 0.15) ** 2 for c in changes) / 7 / 8)
+    got, inflation = best_of_paired(changes, None, 2)
+    assert inflation == pytest.approx(se / math.sqrt(math.pi))
+    assert got.value == pytest.approx(0.15 - inflation)
+    assert got.low == pytest.approx(0.15 - 2.841244 * se, rel=1e-5)  # t(0.9875) at 7 degrees of freedom
+    assert got.high == pytest.approx(0.15 + 2.364624 * se, rel=1e-5)
 
 
 def test_detectable_change_of_paired_tasks_by_hand() -> None:
