@@ -54,7 +54,19 @@ def gain() -> Result:
     ]
     names = ("run", "gain", "low", "high", "verdict")
     rows = [{**dict(zip(names, row, strict=True)), "after_score": 0.5, **shared} for row in told]
-    return result("gain", gains=rows)
+    per = "points_per_1000_usd"
+    rates = [
+        {
+            "run": run,
+            "benchmark": "MATH-500",
+            "verdict": verdict,
+            per: gain,
+            f"{per}_low": low,
+            f"{per}_high": high,
+        }
+        for run, gain, low, high, verdict in told[:3]
+    ]
+    return result("gain", gains=rows, rates=rates)
 
 
 def learning(x: str = "usd", points: int = 6, runs: tuple[str, ...] = RUNS) -> Result:
