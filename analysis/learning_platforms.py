@@ -22,6 +22,7 @@ from analysis.projection_said import assumptions, notices, refusal_words
 from analysis.projection_seen import Seen, joined
 from analysis.projection_targets import aims, release_rank
 from analysis.result import Figure, Notice, Result
+from analysis.spend import Spend
 from analysis.words import money, price_words
 from data.view import View
 from models.curve import Curve, interval_of
@@ -91,13 +92,13 @@ def compute(view: View, params: CurvePlatformsParams) -> Result:
     found = fit(pick_run(view, params, scores), scores, spend, params)
     why = found.missing or found.no_usd
     if found.curve is None or why:
-        return _refused(view, params, f"No learning curve to re-price: {why}", found.run)
+        return _refused(view, params, f"No learning curve to re-price: {why}", found.run, spend)
     asked = _projection(view, params, found)
     words = asked.source.blocked
     if not words and asked.model is not None and asked.model.refused:
         words = refusal_words(found.run, asked.model.calibration.refusals)
     if words:
-        return _refused(view, params, words, found.run)
+        return _refused(view, params, words, found.run, spend)
     seen = sorted(
         seen_on(asked, aims(view.catalogue, asked.params, asked.source)), key=lambda s: release_rank(s.aim)
     )
@@ -125,11 +126,16 @@ def _basis(found: Fitted) -> Notice:
     return Notice("same_learning", words, found.run)
 
 
-def _refused(view: View, params: CurvePlatformsParams, words: str, run: str) -> Result:
+def _refused(view: View, params: CurvePlatformsParams, words: str, run: str, spend: Spend) -> Result:
     bare = {name: pd.DataFrame(columns=columns) for name, columns in EMPTY.items()}
     told = words if words.endswith(".") else f"{words}."
     return result(
-        "learning_platforms", view, params, told, tables=bare, notices=[Notice("cannot_project", told, run)]
+        "learning_platforms",
+        view,
+        params,
+        told,
+        tables=bare,
+        notices=[*spend.notices, Notice("cannot_project", told, run)],
     )
 
 

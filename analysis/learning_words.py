@@ -84,7 +84,7 @@ def _bought(params: CurveParams, money_: Priced) -> Figure:
     score = money_.bought.score
     return figure(
         "score_at_budget", score.value, **ends(score), interval="ci95", n=score.n, boundary=params.boundary,
-        label=f"Score after {money(money_.budget_usd)} in all",
+        label="Score at twice the spend" if params.budget_usd is None else "Score at the budget",
     )  # fmt: skip
 
 
@@ -92,8 +92,7 @@ def _stop(params: CurveParams, money_: Priced) -> Figure:
     if money_.stop is None or params.worth_usd is None:
         return figure("stop_spend", None, missing=NO_WORTH)
     never = f"worth {money(params.worth_usd)} a point as far as the search goes"
-    label = f"Spend at which a point costs {money(params.worth_usd)}"
-    return _usd("stop_spend", params, money_.stop.usd, never, label=label)
+    return _usd("stop_spend", params, money_.stop.usd, never)
 
 
 def percent_1(score: float) -> str:

@@ -111,14 +111,14 @@ def _answer(params: TokenCostParams, rows: list[Row]) -> str:
     if known(trained):
         text += f" and a million trained ones {money(trained)}"
     text += f" {price_words(params.price, params.boundary)}"
-    judged = [r for r in rows if known(number(r[POINTS])) and r["verdict"] in ("better", "worse")]
+    judged = [r for r in rows if known(number(r[POINTS])) and r["verdict"] == "better"]
     if not judged:
         return f"{text}; no gain that they bought is distinguishable from zero."
     best = max(judged, key=lambda r: float(r["n"]))
     return (
         f"{text}; in {best['run']} a million generated tokens taught "
-        f"{digits3(best['points_per_mtok'])} points of {best['benchmark']}, which is "
-        f"{digits3(best[POINTS])} points per $1k."
+        f"{digits3(best['points_per_mtok'])} points of {best['benchmark']}, at "
+        f"{money(1000 / best[POINTS])} a point."
     )
 
 

@@ -9,7 +9,8 @@ from analysis.words import month_words, percent, plural
 from data.tables import tables
 from tests.analysis.conftest import Home, gpu_minutes
 
-ABOUT_RUNS = sorted(set(analysis.QUESTIONS) - {"backtest", "platforms", "pricebook", "reconciliation"})
+ELSEWHERE = {"backtest", "nemotron", "platforms", "pricebook", "reconciliation"}
+ABOUT_RUNS = sorted(set(analysis.QUESTIONS) - ELSEWHERE)
 """Questions that a home without a bill answers from its runs."""
 
 
