@@ -1,10 +1,12 @@
 """What runs cost: allocations priced, split into the surviving lineage and what was lost.
 
 Cost boundaries: `compute` is every pool on the surviving lineage, `campaign` every allocation, `full` adds
-evaluations and booked cost rows. All dollars derive from allocations; a run with an unpriced GPU pool has no
-dollars, and says so.
+evaluations and booked cost rows, before credits: full >= campaign >= compute; net is
+full with its credits. All dollars derive from allocations; a run with an unpriced GPU pool has no dollars, and
+says so.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -47,12 +49,14 @@ RUN_TEXTS = ["run", "campaign", "framework", "algorithm", "mode", "llm", "synthe
 RUN_TEXTS += ["basis"]
 RUN_NUMBERS = [*HOURS, "gpu_hours_billed", *MONEY, "sandbox_usd", "booked_usd", "lost_usd", "lineage_frac"]
 RUN_NUMBERS += [f"{m}_{b}" for m in MONEY for b in ("compute", "campaign", "full")]
-RUN_NUMBERS += [*GOODPUT_SUMS, "goodput_frac", "goodput_most_frac"]
+RUN_NUMBERS += ["credits_usd", "usd_net", *GOODPUT_SUMS, "goodput_frac", "goodput_most_frac"]
 RUNS = [*RUN_TEXTS, *RUN_NUMBERS, "clock"]
-CAMPAIGN_SUMS = [*HOURS, *MONEY, "usd_compute", "usd_campaign", "usd_full", "sandbox_usd", "lost_usd"]
+CAMPAIGN_SUMS = [*HOURS, *MONEY, "usd_compute", "usd_campaign", "usd_full", "credits_usd", "usd_net"]
+CAMPAIGN_SUMS += ["sandbox_usd", "lost_usd"]
 CAMPAIGN_SUMS += GOODPUT_SUMS
 CAMPAIGNS = ["campaign", *CAMPAIGN_SUMS, "booked_to_campaign_usd", "goodput_frac", "goodput_most_frac"]
 CAMPAIGNS += ["runs"]
+NO_COSTS = {"amount": 0.0, "credit": 0.0}
 NO_BOOKED = "full_without_costs"
 LINEAGE_UNKNOWN = "lineage_unknown"
 LOST = ["run", "attempt", "cause", "gpu_hours", "usd"]
@@ -65,7 +69,8 @@ class Spend:
     `allocations`: a row an allocation: gpu_hours, core_hours, gpu_usd, sandbox_usd, usd, usd_low, usd_high,
     kept_frac, usd_kept and the price columns. `attempts`: a row an attempt with its lineage and step sums.
     `runs`: a row a run: gpu_hours, usd, usd_low, usd_high at the asked boundary; usd_compute, usd_campaign,
-    usd_full; lost_usd, lineage_frac; goodput_frac (missing where no clock says how long the GPUs were held;
+    usd_full, credits_usd (0 or less) and usd_net; lost_usd, lineage_frac; goodput_frac (missing where no
+    clock says how long the GPUs were held;
     goodput_most_frac is then what it is at most); basis (rent, metered: dollars from tokens and no GPU
     hours, or both). `lost`: run, attempt, cause, gpu_hours, usd. `campaigns`: the same sums by campaign, with
     what was booked to the campaign alone. `lines`: what each run's dollars are made of (SPEND_LINES), every
@@ -154,9 +159,19 @@ def _usd_only(booked: list[Row]) -> tuple[list[Row], tuple[Notice, ...]]:
     return kept, tuple(notices)
 
 
+def _apart(row: Row) -> Row:
+    """A booked row with its amount as a charge or as a credit."""
+    charge, credit = (0.0, row["amount"]) if row["credit"] else (row["amount"], 0.0)
+    return {**row, "amount": charge, "credit": credit}
+
+
 def _full_notices(view: View, runs: list[Row], booked: list[Row]) -> list[Notice]:
-    """At the full boundary: costs that nobody bears, and campaigns without any booked cost row."""
+    """At the full boundary: credits, costs that nobody bears, campaigns without any booked cost row."""
     out = []
+    credits = [row["amount"] for row in booked if row["credit"]]
+    if credits:
+        words = f"Credits of ${-math.fsum(credits):,.2f} are apart: full is what is charged before them."
+        out.append(Notice("credits_apart", words, "costs"))
     for row in records(queries.unbooked(view)):
         amount = money(row["amount"]) if row["currency"] == "USD" else f"{row['amount']:g} {row['currency']}"
         if row["kind"] == "evals":
@@ -166,7 +181,7 @@ def _full_notices(view: View, runs: list[Row], booked: list[Row]) -> list[Notice
                 f"{amount} booked to {row['place']} belongs to no run that is loaded, so no spend holds it."
             )
         out.append(Notice("cost_unbooked", words, row["place"]))
-    has = {row["campaign"] or row["run"] for row in booked if row["bucket"] != "evals"}
+    has = {r["campaign"] or r["run"] for r in booked if r["bucket"] != "evals" and not r["credit"]}
     for owner, kind in sorted(
         {(r["campaign"] or r["run"], "campaign" if r["campaign"] else "run") for r in runs}
     ):
@@ -188,7 +203,8 @@ def _by_run(
 ) -> list[Row]:
     names = [*HOURS, "sandbox_usd", *MONEY, *(f"{name}_kept" for name in SPLIT)]
     sums = add_up(rows, lambda r: r["run"], names)
-    extra = add_up([r for r in booked if text(r["run"])], lambda r: r["run"], ["amount"])
+    own = [_apart(row) for row in booked if text(row["run"])]
+    extra = add_up(own, lambda r: r["run"], ["amount", "credit"])
     goodput = _goodput(rows, tries)
     clocks: dict[str, bool] = {}
     for row in rows:
@@ -198,12 +214,14 @@ def _by_run(
     for run in runs:
         name = run["run"]
         got, basis = _with_bill(sums.get(name), metered.get(name), nothing)
-        more = extra.get(name, {"amount": 0.0})["amount"]
+        more = extra.get(name, NO_COSTS)["amount"]
         row = {**run, **{h: got[h] for h in HOURS}, "sandbox_usd": got["sandbox_usd"], "booked_usd": more}
         row["basis"] = basis
         for m in MONEY:
             row |= {f"{m}_compute": got[f"{m}_kept"], f"{m}_campaign": got[m], f"{m}_full": got[m] + more}
             row[m] = row[f"{m}_{boundary}"]
+        row["credits_usd"] = extra.get(name, NO_COSTS)["credit"]
+        row["usd_net"] = row["usd_full"] + row["credits_usd"]
         row |= {"gpu_hours_billed": got["gpu_hours"], "lost_usd": got["usd"] - got["usd_kept"]}
         share = "usd" if basis == METERED else "gpu_hours"
         row |= {"lineage_frac": ratio(got[f"{share}_kept"], got[share]), "clock": clocks.get(name)}
@@ -268,13 +286,16 @@ def _with_goodput(sums: Mapping[str, float]) -> dict[str, float]:
 
 
 def _by_campaign(runs: list[Row], booked: list[Row], boundary: str) -> list[Row]:
-    alone = add_up([r for r in booked if not text(r["run"])], lambda r: r["campaign"], ["amount"])
+    shares = [_apart(row) for row in booked if not text(row["run"])]
+    alone = add_up(shares, lambda r: r["campaign"], ["amount", "credit"])
     out = []
     for campaign, got in sorted(add_up(runs, lambda r: r["campaign"], CAMPAIGN_SUMS).items()):
-        shared = alone.get(campaign, {"amount": 0.0})["amount"]
+        shared, credits = (alone.get(campaign, NO_COSTS)[name] for name in NO_COSTS)
         row: Row = {"campaign": campaign, **got, "booked_to_campaign_usd": shared}
         for name in ("usd_full", *(MONEY if boundary == "full" else ())):
             row[name] += shared
+        row["credits_usd"] += credits
+        row["usd_net"] = row["usd_full"] + row["credits_usd"]
         row |= _with_goodput(got)
         out.append({**row, "runs": sum(1 for run in runs if run["campaign"] == campaign)})
     return out

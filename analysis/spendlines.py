@@ -15,13 +15,15 @@ def spend_lines(rows: Iterable[Row], booked: Iterable[Row], bills: Iterable[Row]
     """Rows SPEND_LINES by run; `run` is empty for what is booked to a campaign alone.
 
     `boundary` names the narrowest one that counts a line: campaign for pools and tokens, full for booked
-    costs. The lines of boundary campaign add up to usd_campaign of the run, with the others to usd_full.
+    costs, net for credits, which no boundary counts. The lines of boundary campaign add up to usd_campaign of
+    the run, with those of full to usd_full, with all to usd_net.
     """
     parts = [_pool(row) for row in rows]
     parts += [_part(bill, "", "tokens", "campaign", NAN, bill["usd"]) for bill in bills]
     for row in booked:
         name = row["bucket"] if row["bucket"] in BOOKED else "other"
-        parts.append(_part(row, text(row["campaign"]) or "", name, "full", NAN, row["amount"]))
+        name, counts = ("credits", "net") if row["credit"] else (name, "full")
+        parts.append(_part(row, text(row["campaign"]) or "", name, counts, NAN, row["amount"]))
     sums = add_up(
         parts, lambda part: (part["run"], part["campaign"], part["line"], part["boundary"]), NUMBERS
     )

@@ -5,6 +5,7 @@ import re
 
 _ELAPSED = re.compile(r"^(?:(?:(\d+)-)?(\d{1,2}):)?(\d{1,2}):(\d{2})(\.\d+)?$")
 _RANGE = re.compile(r"^(\d+)-(\d+)$")
+_LETTERS = re.compile(r"^([a-z])-([a-z])$|^([A-Z])-([A-Z])$")
 MOST_NODES = 100_000
 
 
@@ -57,7 +58,8 @@ def _number(text: str) -> float | None:
 
 
 def nodes_of(text: str) -> list[str]:
-    """Host names of a node list: `n[01-03,07],m5` -> n01, n02, n03, n07, m5; [] while none is assigned."""
+    """Host names of a node list: `n[01-03,07],m5` -> n01, n02, n03, n07, m5;
+    `node-[a-c]` -> node-a, node-b, node-c; [] while none is assigned."""
     clean = text.strip()
     if not clean or clean.casefold() in ("none", "none assigned", "unknown", "(null)"):
         return []
@@ -77,8 +79,11 @@ def _expanded(part: str) -> list[str]:
     inner, _, tail = rest.partition("]")
     out: list[str] = []
     for piece in inner.split(","):
-        match = _RANGE.match(piece.strip())
-        if match is None:
+        match, letters = _RANGE.match(piece.strip()), _LETTERS.match(piece.strip())
+        if letters is not None:
+            first, last = (ord(one) for one in letters.groups() if one)
+            numbers = [chr(one) for one in range(first, last + 1)]
+        elif match is None:
             numbers = [piece.strip()]
         else:
             low, high = int(match[1]), min(int(match[2]), int(match[1]) + MOST_NODES)

@@ -64,17 +64,18 @@ with {PICKED},
 ours as (select distinct run, campaign from runs join picked using (run)),
 rows as (
   select c.run, coalesce(c.campaign, o.campaign) as campaign, coalesce(c.bucket, 'other') as bucket,
-         coalesce(c.effective_cost, c.billed_cost) as amount, coalesce(c.currency, 'USD') as currency
+         coalesce(c.effective_cost, c.billed_cost) as amount, coalesce(c.currency, 'USD') as currency,
+         lower(coalesce(c.category, '')) = 'credit' as credit
     from costs c left join ours o on o.run = c.run
    where c.run in (select run from picked)
       or ((c.run is null or c.run not in (select run from runs))
           and c.campaign in (select campaign from ours where campaign is not null))
   union all
-  select o.run, o.campaign, 'evals', e.usd, 'USD'
+  select o.run, o.campaign, 'evals', e.usd, 'USD', false
     from evals e left join checkpoints k using (checkpoint) join ours o on o.run = coalesce(e.run, k.run)
    where e.usd is not null
 )
-select run, campaign, bucket, currency, {total("amount")} as amount, count(*) as rows from rows
+select run, campaign, bucket, currency, credit, {total("amount")} as amount, count(*) as rows from rows
  where amount is not null group by all order by all
 """
 
@@ -143,7 +144,9 @@ def step_seconds(view: View, filters: Filters) -> pd.DataFrame:
 
 
 def booked(view: View, filters: Filters) -> pd.DataFrame:
-    """Evals and cost rows by run (null: booked to the campaign), campaign, bucket and currency."""
+    """Evals and cost rows by run (null: booked to the campaign), campaign, bucket, currency, and whether they
+    are credits.
+    """
     return view.frame(_BOOKED, filters.parameters())
 
 

@@ -274,3 +274,17 @@ def test_machines_that_are_not_the_same() -> None:
     assert not host_names("node-1") & host_names("node-10")
     assert not host_names("10.0.0.7") & host_names("10.0.0.8")
     assert host_names("") == host_names(None) == set()
+
+
+@pytest.mark.parametrize(
+    ("listed", "nodes"),
+    [("node-[a-b]", ["node-a", "node-b"]), ("node[01-03,07]", ["node01", "node02", "node03", "node07"])],
+)
+def test_a_node_list_in_brackets_holds_each_machine_of_the_bill(
+    empty_home: Home, tmp_path: Path, listed: str, nodes: list[str]
+) -> None:
+    """A job over all nodes for half the day: half of the line of each machine is its."""
+    job(empty_home, "7", DAY, 12, 8.0 * len(nodes), node_list=listed, nodes=float(len(nodes)))
+    load(empty_home, tmp_path, [charge(100, gpu_h=192, node=node) for node in nodes])
+    usd = 50.0 * len(nodes)
+    assert by(shares(empty_home), "job", "how") == {("7", "job"): usd, (None, "none"): usd}

@@ -278,3 +278,22 @@ def test_lines_of_a_run_add_up_to_its_boundaries(home):
     assert spend.lines.loc[spend.lines["run"] == "apart", "usd"].sum() == pytest.approx(
         runs.loc["apart", "usd_full"]
     )
+
+
+def test_a_credit_is_apart_from_the_full_boundary(home: Home) -> None:
+    """broken: pools $36, storage $7, a credit of $20: full $43, net $23; a credit of the campaign of $5."""
+    base = {"currency": "USD", "campaign": "math", "category": "Credit", "bucket": "other"}
+    storage = {"bucket": "storage", "category": "Usage", "billed_cost": 7.0}
+    home.add("costs", {**base, **storage, "run": "broken"})
+    home.add("costs", {**base, "run": "broken", "billed_cost": -20.0}, {**base, "billed_cost": -5.0})
+    found = compute_spend(home.view(), CommonParams(boundary="full"))
+    row = found.runs.set_index("run").loc["broken"]
+    names = ["usd", "usd_campaign", "usd_full", "credits_usd", "usd_net", "booked_usd"]
+    assert row[names].tolist() == pytest.approx([43, 36, 43, -20, 23, 7])
+    (campaign,) = found.campaigns[["usd_full", "credits_usd", "usd_net"]].to_numpy().tolist()
+    assert campaign == pytest.approx([160 + 43 + 8.252, -25, 160 + 43 + 8.252 - 25])
+    mine = found.lines[found.lines["run"] == "broken"]
+    assert mine.loc[mine["boundary"] != "net", "usd"].sum() == pytest.approx(43)
+    assert mine["usd"].sum() == pytest.approx(23)
+    (said,) = [n.text for n in found.notices if n.code == "credits_apart"]
+    assert said == "Credits of $25.00 are apart: full is what is charged before them."

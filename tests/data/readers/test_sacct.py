@@ -202,3 +202,10 @@ def test_nodes_and_ids() -> None:
     assert nodes_of("None assigned") == []
     assert all(JOB_ID.match(text) for text in ("1", "1_2", "1_[4-9%2]", "12+0", "1.batch", "1_2.0"))
     assert not JOB_ID.match("total")
+
+
+def test_letters_of_a_node_list_are_a_range_too() -> None:
+    """Slurm ranges are numbers; sites that name nodes by a letter write theirs the same way."""
+    assert nodes_of("node-[a-b]") == ["node-a", "node-b"]
+    assert nodes_of("r[A-C,X]") == ["rA", "rB", "rC", "rX"]
+    assert nodes_of("n[a-9]") == ["na-9"]
