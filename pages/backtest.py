@@ -9,6 +9,7 @@ from pages.parts.compute import compute_or_stop
 from pages.parts.download import show_chart
 from pages.parts.frame import show_title
 from pages.parts.notices import show_warnings
+from pages.parts.pictures import picture
 from pages.parts.state import current
 from pages.parts.tables import show_table
 
@@ -85,7 +86,7 @@ state = current()
 result = compute_or_stop("backtest")
 show_title("How wrong are the projections?", [result], synthetic=False)
 show_answer(result)
-show_chart(charts.errors(result, state.theme), key="backtest_errors")
+show_chart(picture(charts.errors, result, state.theme), key="backtest_errors")
 show_warnings(result)
 show_table(result, "sets", title="Sets of published pairs", columns=SETS, labels=LABELS, percent=PERCENT)
 show_table(

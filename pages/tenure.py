@@ -22,6 +22,7 @@ from pages.parts.notices import show_warnings
 from pages.parts.own_details import show_details
 from pages.parts.own_price import offer
 from pages.parts.percent import refuse_fractions
+from pages.parts.pictures import picture
 from pages.parts.state import current
 from pages.parts.tables import show_table
 
@@ -104,20 +105,20 @@ def decision(platforms: dict[str, str]) -> dict[str, Any]:
 def show_options(result: Result) -> None:
     """Costs by option first; what is behind them in tabs."""
     mode = state.theme
-    show_chart(charts.options(result, mode), key="own_options")
+    show_chart(picture(charts.options, result, mode), key="own_options")
     behind = st.tabs(["By use", "What moves it", "Present value", "Owned GPU-hour", "Demand"])
     with behind[0]:
-        show_chart(charts.crossing(result, mode), key="own_crossing")
+        show_chart(picture(charts.crossing, result, mode), key="own_crossing")
     with behind[1]:
-        show_chart(charts.tornado(result, mode), key="own_tornado")
+        show_chart(picture(charts.tornado, result, mode), key="own_tornado")
     with behind[2]:
-        show_chart(charts.npv(result, mode), key="own_npv")
+        show_chart(picture(charts.npv, result, mode), key="own_npv")
     with behind[3]:
-        show_chart(own_charts.parts(result, mode), key="own_parts")
-        show_chart(own_charts.by_life(result, mode), key="own_by_life")
+        show_chart(picture(own_charts.parts, result, mode), key="own_parts")
+        show_chart(picture(own_charts.by_life, result, mode), key="own_by_life")
         offer(state.store, result, str(result.tables["bought"].iloc[0]["platform"]))
     with behind[4]:
-        show_chart(charts.duration(result, mode), key="own_duration")
+        show_chart(picture(charts.duration, result, mode), key="own_duration")
 
 
 state = current()
@@ -140,7 +141,7 @@ with right:
     if not result.tables["options"].empty:
         show_options(result)
     else:
-        show_chart(charts.duration(result, state.theme), key="own_duration")
+        show_chart(picture(charts.duration, result, state.theme), key="own_duration")
 show_table(result, "options", title="Options", columns=OPTIONS, labels=LABELS)
 show_table(result, "break_even", title="Break-even", columns=EVEN, labels=LABELS, percent=("low", "high"))
 with st.expander("Every setting, and owning costs that others published", icon=":material/tune:"):
@@ -150,7 +151,7 @@ st.subheader("Hosted services instead of GPUs", anchor=False)
 services = compute_or_stop("services")
 show_answer(services)
 if not services.tables["runs"].empty:
-    show_chart(service_charts.side_by_side(services, state.theme), key="own_services")
+    show_chart(picture(service_charts.side_by_side, services, state.theme), key="own_services")
     show_warnings(services)
     first = services.tables["side_by_side"].sort_values("comparable", ascending=False, kind="stable")
     show_table(

@@ -13,6 +13,7 @@ from charts import projection_drivers as charts
 from charts.theme import Mode
 from pages.parts.download import show_chart
 from pages.parts.generation_address import number, switch
+from pages.parts.pictures import picture
 from pages.parts.tables import show_table
 from pages.parts.words import md_escape
 
@@ -100,7 +101,7 @@ def show_left(result: Result, mode: Mode) -> None:
         return
     acting = table[table["applies"].astype(bool)]
     if len(acting):
-        show_chart(charts.claims(result, mode), key="projection_claims")
+        show_chart(picture(charts.claims, result, mode), key="projection_claims")
         st.markdown("\n".join(f"- {_sentence(row)}" for row in records(acting)))
     idle = table[~table["applies"].astype(bool)]
     for (claim, why), part in idle.groupby(["statement", "why_not"], sort=False):

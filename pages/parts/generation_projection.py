@@ -20,6 +20,7 @@ from pages.parts.choose import dropdown, segments
 from pages.parts.download import show_chart
 from pages.parts.empty import show_empty
 from pages.parts.generation_calibration import show_calibration
+from pages.parts.pictures import picture
 from pages.parts.state import PageState, go_to
 from pages.parts.tables import show_table
 from pages.parts.words import md_escape
@@ -98,23 +99,25 @@ def show_main(result: Result, mode: Mode) -> None:
     """Draw the two charts that carry the answer side by side: seconds by phase, and the break-even price."""
     left, right = st.columns(2, gap="large")
     with left:
-        show_chart(charts.by_phase(result, mode), key="projection_phases")
+        show_chart(picture(charts.by_phase, result, mode), key="projection_phases")
     with right:
-        show_chart(even.breakeven(result, mode), key="projection_breakeven")
+        show_chart(picture(even.breakeven, result, mode), key="projection_breakeven")
 
 
 def show_details(result: Result, mode: Mode) -> None:
     """Draw the section that is picked, and no other."""
     section = segments("pr_show", "Details", SECTIONS, SECTIONS[0], str)
     if section == "Dollars":
-        _pair(bars.dollars(result, mode), bars.per_point(result, mode), "dollars", "per_point")
+        _pair(
+            picture(bars.dollars, result, mode), picture(bars.per_point, result, mode), "dollars", "per_point"
+        )
     elif section == "GPUs and rates":
-        _pair(bars.gpus(result, mode), bars.rates(result, mode), "gpus", "rates")
+        _pair(picture(bars.gpus, result, mode), picture(bars.rates, result, mode), "gpus", "rates")
     elif section == "Calibration":
         show_calibration(result)
     else:
         draw: Callable[..., go.Figure] = even.slope if section == "Break-even slope" else drivers.drivers
-        show_chart(draw(result, mode, looked_at(result)), key=f"projection_{draw.__name__}")
+        show_chart(picture(draw, result, mode, looked_at(result)), key=f"projection_{draw.__name__}")
 
 
 def _pair(left: go.Figure, right: go.Figure, *names: str) -> None:

@@ -14,6 +14,7 @@ from pages.parts.download import show_chart
 from pages.parts.generation_address import number, several
 from pages.parts.intelligence_controls import Asked
 from pages.parts.notices import show_warnings
+from pages.parts.pictures import picture
 from pages.parts.tables import show_table
 from pages.parts.words import md_escape
 
@@ -63,9 +64,9 @@ def show(asked: Asked) -> list[Result]:
     show_warnings(front)
     left, right = st.columns([3, 2], gap="large")
     with left:
-        show_chart(charts.pareto(front, asked.theme), key="intelligence-pareto")
+        show_chart(picture(charts.pareto, front, asked.theme), key="intelligence-pareto")
     with right:
-        show_chart(charts.probabilities(front, asked.theme), key="intelligence-probabilities")
+        show_chart(picture(charts.probabilities, front, asked.theme), key="intelligence-probabilities")
     if not front.tables["versus"].empty:
         show_table(
             front, "versus", title="Two runs at equal dollars and at equal score", columns=VERSUS,
@@ -73,7 +74,7 @@ def show(asked: Asked) -> list[Result]:
         )  # fmt: skip
     buckets = compute_or_stop("buckets")
     st.markdown(md_escape(flowing(buckets.answer)))
-    show_chart(bucket_charts.buckets(buckets, asked.theme), key="intelligence-buckets")
+    show_chart(picture(bucket_charts.buckets, buckets, asked.theme), key="intelligence-buckets")
     return [front, buckets]
 
 

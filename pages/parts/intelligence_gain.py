@@ -9,6 +9,7 @@ from pages.parts.choose import segments
 from pages.parts.compute import compute_or_stop
 from pages.parts.download import show_chart
 from pages.parts.intelligence_controls import Asked, shares_of_tasks
+from pages.parts.pictures import picture
 from pages.parts.tables import show_table
 from pages.parts.verdicts import show_verdicts
 from pages.parts.words import md_escape
@@ -56,10 +57,10 @@ def show(asked: Asked) -> list[Result]:
     gain = compute_or_stop("gain", {**asked.gain, "rate": rate})
     with place:
         show_verdicts(gain.tables["verdicts"])
-        show_chart(charts.forest(gain, asked.theme), key="intelligence-forest")
+        show_chart(picture(charts.forest, gain, asked.theme), key="intelligence-forest")
     formula = FORMULAS[RATES[rate][1]]
     st.caption(md_escape(f"{formula.name}: {formula.formula}. {formula.interval}."))
-    show_chart(charts.rates(gain, asked.theme), key="intelligence-rates")
+    show_chart(picture(charts.rates, gain, asked.theme), key="intelligence-rates")
     if not gain.tables["weighted"].empty:
         show_table(gain, "weighted", title="Weighted gain by run", columns=WEIGHTED, labels=RATE_LABELS)
     return [gain]

@@ -13,6 +13,7 @@ from pages.parts.generation_address import number
 from pages.parts.intelligence_controls import Asked
 from pages.parts.notices import show_warnings
 from pages.parts.open_ends import open_ended
+from pages.parts.pictures import picture
 from pages.parts.tables import show_table
 from pages.parts.words import md_escape
 
@@ -52,8 +53,8 @@ def show(asked: Asked) -> list[Result]:
     show_warnings(found)
     left, right = st.columns(2)
     with left:
-        show_chart(charts.saw(found, asked.theme), key="intelligence-saw")
+        show_chart(picture(charts.saw, found, asked.theme), key="intelligence-saw")
     with right:
-        show_chart(charts.sensitivity(found, asked.theme), key="intelligence-hold-sensitivity")
+        show_chart(picture(charts.sensitivity, found, asked.theme), key="intelligence-hold-sensitivity")
     show_table(open_ended(found), "sensitivity", title="Cost by how fast the score falls", labels=LABELS)
     return [found]

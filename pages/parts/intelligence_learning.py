@@ -15,6 +15,7 @@ from pages.parts.generation_address import number, several
 from pages.parts.intelligence_controls import Asked
 from pages.parts.notices import show_warnings
 from pages.parts.open_ends import in_units, open_ended
+from pages.parts.pictures import picture
 from pages.parts.state import platform_names
 from pages.parts.tables import show_table
 from pages.parts.words import md_escape
@@ -63,8 +64,8 @@ def show_curve(asked: Asked) -> list[Result]:
     st.markdown(md_escape(flowing(found.answer)))
     show_figures(found)
     show_warnings(found)
-    show_chart(charts.fitted(found, asked.theme), key=f"intelligence-fitted-{levers['x']}")
-    show_chart(charts.marginal(found, asked.theme), key="intelligence-marginal")
+    show_chart(picture(charts.fitted, found, asked.theme), key=f"intelligence-fitted-{levers['x']}")
+    show_chart(picture(charts.marginal, found, asked.theme), key="intelligence-marginal")
     show_table(open_ended(found), "targets", title="The target", labels=TARGET_LABELS, percent=("score",))
     show_table(
         in_units(found, "fits", ("value", "low", "high")),
@@ -91,8 +92,8 @@ def show_platforms(asked: Asked) -> list[Result]:
         found = compute_or_stop("learning_platforms", levers)
     st.markdown(md_escape(flowing(found.answer)))
     show_warnings(found)
-    show_chart(charts.by_platform(found, asked.theme), key="intelligence-by-platform")
-    show_chart(charts.platform_costs(found, asked.theme), key="intelligence-platform-costs")
+    show_chart(picture(charts.by_platform, found, asked.theme), key="intelligence-by-platform")
+    show_chart(picture(charts.platform_costs, found, asked.theme), key="intelligence-platform-costs")
     show_table(
         open_ended(found), "platforms", title="The target by platform", columns=PLATFORMS,
         labels=PLATFORM_LABELS, optional=("missing",),

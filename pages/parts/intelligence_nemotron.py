@@ -14,6 +14,7 @@ from pages.parts.generation_address import number
 from pages.parts.intelligence_controls import Asked
 from pages.parts.notices import show_warnings
 from pages.parts.open_ends import in_units
+from pages.parts.pictures import picture
 from pages.parts.tables import show_table
 from pages.parts.words import md_escape
 
@@ -59,7 +60,7 @@ def show(asked: Asked) -> list[Result]:
     st.markdown(md_escape(flowing(found.answer)))
     show_figures(found)
     show_warnings(found)
-    show_chart(charts.rates(found, asked.theme), key="intelligence-nemotron")
+    show_chart(picture(charts.rates, found, asked.theme), key="intelligence-nemotron")
     show_table(
         found, "gains", title="What the stage bought", columns=GAINS, labels=LABELS,
         percent=("before_score", "after_score"), blank={"verdict": "number of tasks not published"},

@@ -15,6 +15,7 @@ from pages.parts.generation_address import number
 from pages.parts.intelligence_controls import Asked
 from pages.parts.notices import show_warnings
 from pages.parts.open_ends import open_ended
+from pages.parts.pictures import picture
 from pages.parts.state import platform_names
 from pages.parts.tables import show_table
 from pages.parts.words import md_escape
@@ -59,7 +60,7 @@ def show_serving(asked: Asked) -> list[Result]:
     st.markdown(md_escape(flowing(found.answer)))
     show_figures(found)
     show_warnings(found)
-    show_chart(charts.lifetime(found, asked.theme), key="intelligence-lifetime")
+    show_chart(picture(charts.lifetime, found, asked.theme), key="intelligence-lifetime")
     show_table(found, "served", title="A solved task in service", labels=SERVED_LABELS, percent=("score",))
     show_table(open_ended(found), "break_even", title="Paid back", labels=BACK_LABELS)
     return [found]

@@ -8,6 +8,7 @@ from pages.parts.choose import segments
 from pages.parts.compute import compute_or_stop
 from pages.parts.download import show_chart
 from pages.parts.intelligence_controls import Asked, shares_of_tasks
+from pages.parts.pictures import picture
 from pages.parts.tables import show_table
 
 AXES = {
@@ -33,9 +34,9 @@ def show(asked: Asked) -> list[Result]:
     """Draw score against the chosen axis, and runs by platform generation."""
     x = segments("in_x", "Score against", list(AXES), "usd", AXES.__getitem__)
     learning = compute_or_stop("learning", {"benchmark": asked.benchmark, "x": x})
-    show_chart(charts.curve(learning, asked.theme), key="intelligence-curve")
+    show_chart(picture(charts.curve, learning, asked.theme), key="intelligence-curve")
     st.subheader("By platform generation", anchor=False)
-    show_chart(charts.point_price(learning, asked.theme), key="intelligence-point-price")
+    show_chart(picture(charts.point_price, learning, asked.theme), key="intelligence-point-price")
     show_table(learning, "by_generation", title="Runs grouped by platform generation")
     return [learning]
 

@@ -9,6 +9,7 @@ from pages.parts.compute import compute_or_stop
 from pages.parts.download import show_chart
 from pages.parts.figures import show_figures
 from pages.parts.intelligence_controls import Asked
+from pages.parts.pictures import picture
 from pages.parts.words import md_escape
 
 
@@ -18,5 +19,5 @@ def show(asked: Asked) -> list[Result]:
     st.subheader("Per rollout", anchor=False)
     st.markdown(md_escape(flowing(costs.answer)))
     show_figures(costs)
-    show_chart(charts.unit_costs(costs, asked.theme), key="intelligence-unit-costs")
+    show_chart(picture(charts.unit_costs, costs, asked.theme), key="intelligence-unit-costs")
     return [costs]

@@ -13,6 +13,7 @@ from pages.parts.download import show_chart
 from pages.parts.money_behind import open_bar, open_rung, show_behind
 from pages.parts.money_lines import CENTS, LABELS, named, show_lines
 from pages.parts.money_open import open_bill_bar
+from pages.parts.pictures import picture
 from pages.parts.state import current
 from pages.parts.tables import show_table
 from pages.parts.words import md_escape
@@ -30,12 +31,18 @@ def show_charts(month: Result, bill: Result, waste: Result) -> None:
             _offer_bill(bill)
         else:
             show_chart(
-                bill_charts.explained(bill, theme), "money-explained", lambda at: _open_group(bill, at)
+                picture(bill_charts.explained, bill, theme),
+                "money-explained",
+                lambda at: _open_group(bill, at),
             )
-        show_chart(waste_charts.ladder(waste, theme), "money-ladder", lambda at: open_rung(waste, at))
+        show_chart(
+            picture(waste_charts.ladder, waste, theme), "money-ladder", lambda at: open_rung(waste, at)
+        )
     with right:
         show_chart(
-            waste_charts.waterfall(waste, theme), "money-waterfall", lambda at: open_bar(waste, bill, at)
+            picture(waste_charts.waterfall, waste, theme),
+            "money-waterfall",
+            lambda at: open_bar(waste, bill, at),
         )
         _why_unknown(waste)
         show_behind(waste, bill)
@@ -103,8 +110,8 @@ def show_invoice(bill: Result) -> None:
         columns=("who", "campaign", "team", "usd", "gpu_hours", "lines", "days"),
         optional=("campaign", "team", "gpu_hours"),
     )  # fmt: skip
-    show_chart(bill_charts.by_day(bill, current().theme), "money-by-day")
+    show_chart(picture(bill_charts.by_day, bill, current().theme), "money-by-day")
     if (bill.tables["totals"]["kind"] == "change").any():
-        show_chart(bill_charts.bridge(bill, current().theme), "money-bridge")
+        show_chart(picture(bill_charts.bridge, bill, current().theme), "money-bridge")
     show_table(bill, "other_side", title="Held by runs and jobs, and paid by no line", labels=LABELS)
     show_table(bill, "foreign", title=FOREIGN, labels=LABELS)

@@ -12,6 +12,7 @@ from charts import campaigns as charts
 from charts.named_bars import dollars
 from pages.parts.choose import dropdown, segments
 from pages.parts.download import show_chart
+from pages.parts.pictures import picture
 from pages.parts.state import current
 from pages.parts.tables import show_table
 from pages.parts.words import md_escape
@@ -69,7 +70,9 @@ def show(result: Result, waste: Result) -> None:
     """Spend by campaign or team and week, the campaigns, what bought nothing, what nobody bears."""
     theme = current().theme
     by = segments("mo_by", "Weeks by", ["campaign", "team"], "campaign", str.capitalize)
-    show_chart(charts.spend_by_week(result, theme, by), "money-weeks", lambda at: _open_week(result, at))
+    show_chart(
+        picture(charts.spend_by_week, result, theme, by), "money-weeks", lambda at: _open_week(result, at)
+    )
     show_table(
         result, "campaigns", title="Campaigns, failed and shared work included", cents=CENTS, labels=LABELS,
         columns=COLUMNS, blank={"campaign": "no campaign"},
@@ -157,7 +160,7 @@ def _show_lost(result: Result) -> None:
         if at["y"] in causes:
             st.session_state["mo_cause"] = at["y"]
 
-    show_chart(charts.lost_by_cause(result, current().theme), "money-lost", opened)
+    show_chart(picture(charts.lost_by_cause, result, current().theme), "money-lost", opened)
     if not causes:
         return
     names = {ALL: "All causes", **{c: c or "not stated" for c in causes}}

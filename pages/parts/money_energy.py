@@ -11,6 +11,7 @@ from pages.parts.compute import compute_or_stop
 from pages.parts.download import show_chart
 from pages.parts.figures import show_figures
 from pages.parts.notices import show_warnings
+from pages.parts.pictures import picture
 from pages.parts.state import current
 from pages.parts.tables import show_table
 from pages.parts.words import md_escape
@@ -56,7 +57,7 @@ def show(period: dict[str, str]) -> Result:
         "Of the chosen runs, in the month chosen above. Rent here is GPU-hours x the price of the sidebar, "
         "not the bill, and electricity is no part of it."
     )
-    show_chart(charts.energy_by_run(result, current().theme), "money-energy")
+    show_chart(picture(charts.energy_by_run, result, current().theme), "money-energy")
     show_table(result, "runs", title="Energy by run", columns=RUNS, labels=LABELS, optional=OPTIONAL)
     show_table(
         result, "campaigns", title="Energy by campaign", columns=CAMPAIGNS, labels=LABELS, optional=OPTIONAL,

@@ -9,7 +9,7 @@ import streamlit as st
 from analysis.result import Result
 from pages.parts.compute import key_of
 
-MAX_FIGURES = 128
+MAX_FIGURES = 256
 
 
 def picture(draw: Callable[..., go.Figure], result: Result, *more: str | float | None) -> go.Figure:

@@ -13,6 +13,7 @@ from pages.parts.compute import compute
 from pages.parts.download import show_chart
 from pages.parts.figures import show_figures
 from pages.parts.notices import show_error, show_warnings
+from pages.parts.pictures import picture
 from pages.parts.state import PageState
 from pages.parts.tables import show_table
 
@@ -76,7 +77,7 @@ def _show(result: Result, state: PageState) -> None:
         return
     show_figures(result)
     show_warnings(result)
-    show_chart(charts.change_by_run(result, state.theme), key="reprice_chart")
+    show_chart(picture(charts.change_by_run, result, state.theme), key="reprice_chart")
     labels = {
         "usd_stored": "USD as stored",
         "usd_new": "USD re-priced",
