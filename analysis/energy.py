@@ -11,7 +11,7 @@ import pandas as pd
 from pydantic import Field
 
 from analysis.common import nothing, result
-from analysis.energymonth import spend_within
+from analysis.energymonth import of_scope, spend_within
 from analysis.energyowners import held_by_jobs
 from analysis.energyparts import (
     COUNTER,
@@ -62,7 +62,8 @@ class EnergyParams(CommonParams):
     """`scope`: at the GPU, or at the meter. `pue` empty: the sourced default with its range; `at_meter`:
     published figures at the utility meter, which no PUE multiplies. `grid_kg_per_kwh` (kgCO2e a kWh) and
     `usd_per_kwh` have no default: without them there are no emissions and no dollars of energy. `period`: a
-    month (UTC) as in a bill; empty or all: the whole time of the runs.
+    month (UTC) as in a bill; empty or all: the whole time of the runs. `example`: auto leaves the example out
+    of a period that holds data of one's own, as everywhere on Money; an empty period leaves nothing out.
     """
 
     question: ClassVar[str] = "energy"
@@ -72,13 +73,15 @@ class EnergyParams(CommonParams):
     grid_kg_per_kwh: float | None = Field(default=None, ge=0)
     usd_per_kwh: float | None = Field(default=None, ge=0)
     period: Period = ""
+    example: Literal["auto", "with"] = "auto"
 
 
 def compute(view: View, params: EnergyParams) -> Result:
     """Tables: `runs` (RUNS), `parts` (run, basis, platform, gpu_h, kwh_gpu, kwh_host, kwh_facility),
     `campaigns`, `platforms` (published kW), `scheduler` (what the scheduler measured, as a cross-check).
     """
-    spend, filters, span = compute_spend(view, params), filters_of(params), queries.EVER
+    asked, apart = of_scope(view, params, params.period, params.example)
+    spend, filters, span = compute_spend(view, asked), filters_of(asked), queries.EVER
     if params.period not in ("", ALL):
         span = month(params.period)
         spend = spend_within(view, spend, span, params.boundary)
@@ -87,10 +90,10 @@ def compute(view: View, params: EnergyParams) -> Result:
     if spend.runs.empty:
         return nothing("energy", view, params, EMPTY)
     factors, assumed = _factors(view, params)
-    parts = _parts(view, params, spend, sensed, factors)
+    parts = _parts(view, asked, spend, sensed, factors)
     runs = _runs(view, params, spend, parts, factors, lineage_sums(spend) if span is queries.EVER else {})
     told = queries.restarts(view, filters, moved) if moved else None
-    loose = 0.0 if params.runs or params.platforms else _loose(sensed)
+    loose = 0.0 if asked.runs or params.platforms else _loose(sensed)
     every = [row for group in parts.values() for row in group]
     frame = table(runs, RUNS, RUN_NUMBERS)
     return result(
@@ -100,10 +103,11 @@ def compute(view: View, params: EnergyParams) -> Result:
             "runs": frame, "parts": table(every, PARTS, PART_NUMBERS),
             "campaigns": table(_campaigns(view, runs), CAMPAIGNS, SUMS),
             "platforms": _platforms(view, every), 
-            "scheduler": _scheduler(view, params, parts if span is queries.EVER else None),
+            "scheduler": _scheduler(view, asked, parts if span is queries.EVER else None),
         },
         assumptions=[*assumed, *_figures_used(view, every), *_given(params), *spend.assumptions],
         notices=[
+            *apart,
             *(n for n in spend.notices if n.code in SAID),
             *notices(params, runs, frozen, told, loose, _metered(spend)),
         ],

@@ -3,13 +3,18 @@
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Literal, TypeVar
 
 from analysis.bill import span_of
 from analysis.frames import NAN, Row, number, ratio, records, table
+from analysis.madeup import EVERYBODY, LEFT_OUT, OWN, scope_of
+from analysis.moneyparams import MoneyParams
+from analysis.params import CommonParams
 from analysis.result import Notice
-from analysis.spend import RUN_NUMBERS, RUNS, Spend
-from analysis.words import listing
+from analysis.spend import RUN_NUMBERS, RUNS, Spend, filters_of
+from analysis.words import listing, plural
 from data.queries import bills as queries
+from data.queries import spend as spends
 from data.queries.energy import Span
 from data.view import View
 from models.accrual import overlap_s
@@ -19,6 +24,24 @@ NO_COUNTS = (
     "of runs are the rent of its GPU-hours and sandboxes alone."
 )
 Key = tuple[object, ...]
+P = TypeVar("P", bound=CommonParams)
+
+
+def of_scope(view: View, params: P, period: str, example: Literal["auto", "with"]) -> tuple[P, list[Notice]]:
+    """The parameters narrowed to runs of one's own, or to the example's, as `madeup.Scope` rules for the
+    period, and what that leaves out. Without a period, or where only made-up runs are picked, nothing is left out.
+    """
+    scope = scope_of(view, period, MoneyParams(example=example)) if period else EVERYBODY
+    chosen = list(params.runs) or [row["run"] for row in records(spends.runs(view, filters_of(params)))]
+    mine = [run for run in chosen if scope.has_run(run)]
+    if len(mine) == len(chosen) or not mine:
+        return params, []
+    gone = len(chosen) - len(mine)
+    what = "made-up" if scope.whose == OWN else "real"
+    words = (
+        f"{gone} {what} {plural('run', gone)} {'is' if gone == 1 else 'are'} left out, as on the whole page."
+    )
+    return params.model_copy(update={"runs": tuple(mine)}), [Notice(LEFT_OUT, words, "runs")]
 
 
 def spend_within(view: View, spend: Spend, span: Span, boundary: str) -> Spend:

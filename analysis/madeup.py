@@ -37,6 +37,10 @@ class Scope:
         """Whether this run counts; None, no run, does."""
         return self.whose == BOTH or text(run) is None or (run in self.runs) == (self.whose == EXAMPLE)
 
+    def has_sample(self, gpu: Row) -> bool:
+        """Whether samples of a GPU count: by the run that it names, else by the file that brought them."""
+        return self.has_upload(gpu["upload_id"]) if text(gpu["run"]) is None else self.has_run(gpu["run"])
+
 
 EVERYBODY = Scope()
 

@@ -10,7 +10,7 @@ from analysis.billlines import add_lines, read_lines
 from analysis.frames import Row, known, number, records, text
 from analysis.kept import kept
 from analysis.linecents import gpu_usd
-from analysis.madeup import own_rows
+from analysis.madeup import EVERYBODY, Scope, own_rows
 from analysis.matching import Matched, matched_bill
 from analysis.moneyparams import ALL, MoneyParams
 from analysis.parts import NONE, Part
@@ -74,6 +74,8 @@ class Shares:
     notices: tuple[Notice, ...]
     assumptions: tuple[Assumption, ...]
     price_ids: tuple[str, ...]
+    scope: Scope = EVERYBODY
+    """Whose rows count: samples and jobs beside these shares are those of the same scope."""
     gpu_usd: Decimal | None = None
     """Cents of all GPU lines of the bill, as the reconciliation shows them; None on basis "rate"."""
 
@@ -107,7 +109,7 @@ def load_shares(view: View, params: MoneyParams) -> Shares:
     return Shares(
         bill.period, start, end, BILL if bill.has_gpus else RATE, tuple(shares),
         _covers(jobs, start, end), bill.invoice_usd, tuple(dict.fromkeys(notices)),
-        tuple(dict.fromkeys(assumptions)), ids, _gpu_usd(bill, matched),
+        tuple(dict.fromkeys(assumptions)), ids, bill.scope, _gpu_usd(bill, matched),
     )  # fmt: skip
 
 

@@ -2,8 +2,7 @@
 
 Cost boundaries: `compute` is every pool on the surviving lineage, `campaign` every allocation, `full` adds
 evaluations and booked cost rows, before credits: full >= campaign >= compute; net is
-full with its credits. All dollars derive from allocations; a run with an unpriced GPU pool has no dollars, and
-says so.
+full with its credits. All dollars derive from allocations; a run with an unpriced GPU pool has none, said.
 """
 
 import math

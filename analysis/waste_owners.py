@@ -9,6 +9,7 @@ import pandas as pd
 
 from analysis.frames import Row, records, text
 from analysis.holds import Hold, load_holds
+from analysis.madeup import EVERYBODY, Scope
 from data.queries import waste as queries
 from data.queries.filters import Filters
 from data.view import View
@@ -59,8 +60,15 @@ class Clocks:
         return tuple(Window(w.start_s, w.end_s, Owner(run, w.owner.attempt, pool)) for w in known)
 
 
-def read_clocks(view: View, filters: Filters, start: datetime, end: datetime, limits: Thresholds) -> Clocks:
-    """Clocks of the picked runs and of their jobs (all jobs when none is picked) inside [start, end)."""
+def read_clocks(
+    view: View,
+    filters: Filters,
+    start: datetime,
+    end: datetime,
+    limits: Thresholds,
+    scope: Scope = EVERYBODY,
+) -> Clocks:
+    """Clocks of the picked runs and of their jobs (all jobs of `scope` if none is picked) in [start, end)."""
     rows = records(queries.windows(view, filters))
     by_run: dict[str, list[Window]] = {}
     stops: dict[tuple[str, int], float | None] = {}
@@ -71,7 +79,7 @@ def read_clocks(view: View, filters: Filters, start: datetime, end: datetime, li
         stops[row["run"], row["attempt"]] = finish if died else None
     frozen, advancing = _step_clocks(queries.step_ends(view, filters), stops, limits)
     attempts = {run: _one_by_one(found) for run, found in by_run.items()}
-    hosts = _by_host(load_holds(view, (start, end)).holds, set(filters.runs))
+    hosts = _by_host(load_holds(view, (start, end), scope).holds, set(filters.runs))
     return Clocks(attempts, hosts, frozen, advancing)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.frames import NAN, Row, records, text
+from analysis.madeup import EVERYBODY, Scope
 from analysis.result import Assumption
 from analysis.waste_owners import NOBODY, Clocks, Owner, place, step_flags
 from analysis.waste_shared import NO_TURNS, Entries, Unplaced, joined, most_gpus, share_out, turns, unplaced
@@ -49,10 +50,16 @@ class Evidence:
 
 
 def read_evidence(
-    view: View, filters: Filters, start: datetime, end: datetime, limits: Thresholds, clocks: Clocks
+    view: View,
+    filters: Filters,
+    span: tuple[datetime, datetime],
+    limits: Thresholds,
+    clocks: Clocks,
+    scope: Scope = EVERYBODY,
 ) -> Evidence:
-    """Classify every sampled second in [start, end)."""
-    every = records(queries.gpus(view, filters, start, end))
+    """Classify every second of [start, end) that GPUs of `scope` were sampled in."""
+    start, end = span
+    every = [row for row in records(queries.gpus(view, filters, start, end)) if scope.has_sample(row)]
     gpus = sorted((g for g in every if clocks.windows(g)), key=lambda g: (_machine(g) or "", g["gpu_id"]))
     limits_w, assumptions = _power_limits(view, gpus)
     decoding = queries.decoding(view, filters)

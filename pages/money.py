@@ -49,7 +49,7 @@ def show_section(section: str, period: dict[str, Any], bill: Result, waste: Resu
         money_waste.show(waste)
         return []
     if section == "Energy":
-        return [money_energy.show({"period": period["period"]})]
+        return [money_energy.show(period)]
     campaigns = compute_or_stop("campaigns", period)
     if section == "Campaigns":
         money_campaigns.show(campaigns, waste)

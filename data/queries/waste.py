@@ -23,7 +23,7 @@ with {PICKED},
 {POOL_OF_GPU},
 held as (select gpu_id, count(*) as minutes from gpu_coverage where minute >= $start and minute < $end
           group by gpu_id)
-select g.gpu_id, coalesce(g.host, '') as host, g.run, coalesce(g.pool, o.pool) as pool,
+select g.gpu_id, g.upload_id, coalesce(g.host, '') as host, g.run, coalesce(g.pool, o.pool) as pool,
        coalesce(g.role, if(g.pool is null, o.role, null), l.role) as role, g.platform, h.minutes,
        contains(upper(concat_ws(' ', g.gpu_id, g.uuid, g.model)), 'MIG') as mig
   from gpus g join held h using (gpu_id) left join own_pool o using (gpu_id)
@@ -145,7 +145,8 @@ select count(*), count(*) filter (step_s > 0),
 
 
 def gpus(view: View, filters: Filters, start: datetime, end: datetime) -> pd.DataFrame:
-    """Sampled GPUs of [start, end): gpu_id, host, run, pool, role, platform, minutes, mig. GPUs without a run
+    """Sampled GPUs of [start, end): gpu_id, upload_id, host, run, pool, role, platform, minutes,
+    mig. GPUs without a run
     only when no platform is picked.
     """
     return view.frame(_GPUS, {**filters.parameters(), "start": start, "end": end})

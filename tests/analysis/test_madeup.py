@@ -1,6 +1,6 @@
 """The example's bill and runs are never added to a person's own: by default one or the other counts."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -8,10 +8,14 @@ import pytest
 from analysis.bill import default_period
 from analysis.campaigns import CampaignsParams
 from analysis.campaigns import compute as campaigns
+from analysis.energy import EnergyParams
+from analysis.energy import compute as energy
 from analysis.month import MonthParams, periods
 from analysis.month import compute as month
 from analysis.reconciliation import ReconciliationParams, compute
 from analysis.result import Result
+from analysis.waste import WasteParams
+from analysis.waste import compute as waste
 from tests.analysis.bills import DAY, charge, hold, job, load, loaded
 from tests.analysis.conftest import Home
 
@@ -96,3 +100,32 @@ def test_real_runs_without_a_bill_are_not_priced_with_the_example(empty_home: Ho
     found = month(empty_home.view(), MonthParams(period="2026-03"))
     assert found.figure("bill_effective").value == 192.0
     assert found.figure("bill_billed").value is None
+
+
+def sampled_gpu(home: Home, gpu: str, run: str | None, upload: str) -> None:
+    """An hour of one GPU at 500 W, from the start of DAY."""
+    named = {"gpu_id": gpu, "host": "dgx-1", "run": run, "platform": "h100-sxm", "upload_id": upload}
+    home.add("gpus", named)
+    for at in (DAY + timedelta(minutes=m) for m in range(60)):
+        home.add("gpu_coverage", {"gpu_id": gpu, "minute": at, "known_s": 60.0, "unknown_s": 0.0})
+        for measure, value in (("gpu_util", 0.9), ("power_w", 500.0)):
+            more = {"n": 1, "known_s": 60.0, "weighted_sum": 60 * value, "v_min": value, "v_max": value}
+            home.add("gpu_minutes", {"gpu_id": gpu, "minute": at, "measure": measure, **more})
+
+
+def test_samples_of_the_example_are_left_out_with_it(empty_home: Home, tmp_path: Path) -> None:
+    """Neither a warning about GPU-hours of the made-up run nor its energy stands in a month of one's own."""
+    made_up(empty_home, tmp_path, DAY)
+    own(empty_home, tmp_path)
+    sampled_gpu(empty_home, "dgx-1/0", "example-run", MADE_UP)
+    sampled_gpu(empty_home, "dgx-1/1", None, MADE_UP)
+    view = empty_home.view()
+    alone = waste(view, WasteParams(period="2026-03"))
+    assert {"sampled_not_charged", "gpus_without_run"}.isdisjoint(n.code for n in alone.warnings)
+    for example, runs in (("auto", {"mine"}), ("with", {"mine", "example-run"})):
+        found = energy(view, EnergyParams(period="2026-03", example=example))
+        assert set(found.tables["runs"]["run"]) == runs
+        assert ("example_left_out" in {n.code for n in found.warnings}) == (example == "auto")
+    asked_for = energy(view, EnergyParams(period="2026-03", runs=("example-run",)))
+    assert set(asked_for.tables["runs"]["run"]) == {"example-run"}
+    assert set(energy(view, EnergyParams()).tables["runs"]["run"]) == {"mine", "example-run"}

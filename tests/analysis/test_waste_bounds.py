@@ -88,7 +88,7 @@ def machine(home: Home, folder: Path, jobs: list[tuple[str, int, float, float]],
 
 def evidence_of(view: Any) -> Evidence:
     limits, day = Thresholds(), (NIGHT, NIGHT + timedelta(hours=1))
-    return read_evidence(view, Filters(), *day, limits, read_clocks(view, Filters(), *day, limits))
+    return read_evidence(view, Filters(), day, limits, read_clocks(view, Filters(), *day, limits))
 
 
 def test_a_part_of_a_node_that_does_different_things_is_unknown(blank: Home, tmp_path: Path) -> None:
