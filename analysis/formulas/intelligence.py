@@ -93,8 +93,8 @@ METRICS = (
     Formula(
         "bucket_usd",
         "Dollars by bucket (M10)",
-        "dollars by phase on the surviving lineage, grouped; what failures lost, token bills and booked costs "
-        "are buckets of their own; waits that lie inside unattributed time are moved out of it",
+        "dollars by phase on the surviving lineage, grouped; what failures lost, token bills and booked "
+        "costs are buckets of their own; waits that lie inside unattributed time are moved out of it",
         "usd",
         "compute | campaign | full",
         "as spend; the buckets of a run add up to its spend",
