@@ -29,7 +29,7 @@ P = TypeVar("P", bound=CommonParams)
 
 def of_scope(view: View, params: P, period: str, example: Literal["auto", "with"]) -> tuple[P, list[Notice]]:
     """The parameters narrowed to runs of one's own, or to the example's, as `madeup.Scope` rules for the
-    period, and what that leaves out. Without a period, or where only made-up runs are picked, nothing is left out.
+    period, and what that leaves out: nothing without a period, or where all picked are of the other side.
     """
     scope = scope_of(view, period, MoneyParams(example=example)) if period else EVERYBODY
     chosen = list(params.runs) or [row["run"] for row in records(spends.runs(view, filters_of(params)))]

@@ -12,6 +12,9 @@ from data.job_pools import agrees, of_jobs
 from data.job_runs import name_jobs
 from data.merge import merge
 
+DERIVATION = "2"
+"""Raise it when other rows follow from the same files: an older home is then derived anew as it is opened."""
+
 EVERY_ATTEMPT = 0
 """Attempt of an allocation in a file that names neither attempts nor times: it holds for each of them."""
 
@@ -44,6 +47,27 @@ def derive(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> None:
     con.execute(_CAMPAIGNS)
     con.execute("DELETE FROM checkpoints WHERE upload_id = $by", {"by": BY_DETAILS})
     con.execute(_STARTS, {"by": BY_DETAILS, "first": FIRST_LOGGED})
+
+
+def is_current(con: duckdb.DuckDBPyConnection) -> bool:
+    """Whether what is derived in this database was derived by the present rules; a home without runs is."""
+    if not con.execute("SELECT 1 FROM run_sources LIMIT 1").fetchall():
+        remember(con)
+    found = con.execute("SELECT value FROM meta WHERE key = 'derivation'").fetchall()
+    return found == [(DERIVATION,)]
+
+
+def derive_all(con: duckdb.DuckDBPyConnection) -> None:
+    """Derive every run by the present rules, inside the caller's transaction."""
+    runs = con.execute("SELECT DISTINCT run FROM run_sources").fetchall()
+    derive(con, [str(run) for (run,) in runs])
+    remember(con)
+
+
+def remember(con: duckdb.DuckDBPyConnection) -> None:
+    """Note that the present rules derived what is in the database."""
+    con.execute("DELETE FROM meta WHERE key = 'derivation'")
+    con.execute("INSERT INTO meta VALUES ('derivation', ?)", [DERIVATION])
 
 
 _RUNS = """

@@ -12,7 +12,7 @@ from uuid import uuid4
 import duckdb
 
 from data.arrival.spool import spool
-from data.derive import BY_DETAILS, derive
+from data.derive import BY_DETAILS, derive, derive_all, is_current, remember
 from data.errors import UserError
 from data.job_fold import unsplit
 from data.join import CLOCK, FOLDER, Join
@@ -68,6 +68,7 @@ def rebuild(store: Store, progress: Progress = no_progress) -> list[str]:
             try:
                 problems = _replay(store, con, store.workspace.decisions(live_only=True), progress)
                 with _Transaction(con):
+                    remember(con)
                     set_applied(con, store.workspace.last_decision_id())
                 con.execute("CHECKPOINT")
             finally:
@@ -110,6 +111,19 @@ def catch_up(store: Store, *, fresh: bool) -> None:
         replay_again(store, again, store.workspace.last_decision_id(), no_progress)
     with store.transaction() as con:
         set_applied(con, store.workspace.last_decision_id())
+
+
+def derive_if_older(store: Store) -> None:
+    """Derive an older home anew, such as one whose scheduler jobs were no attempts yet; says so."""
+    con = store.cursor()
+    try:
+        current = is_current(con)
+    finally:
+        con.close()
+    if not current:
+        with store.transaction() as con:
+            derive_all(con)
+        _tell(store, ["An older version wrote this home: its attempts and costs were derived anew."])
 
 
 @dataclass(frozen=True)

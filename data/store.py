@@ -181,12 +181,13 @@ class Store:
             return connect(self.database, self.home)
 
     def _recover(self, had_database: bool) -> None:
-        from data.rebuild import catch_up
+        from data.rebuild import catch_up, derive_if_older
 
         try:
             for child in self.spool.iterdir():
                 shutil.rmtree(child) if child.is_dir() else child.unlink()
             catch_up(self, fresh=not had_database or bool(self.notices))
+            derive_if_older(self)
             self._sweep_parts()
         except BaseException:
             self.close()

@@ -2,6 +2,7 @@
 
 import io
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -224,3 +225,30 @@ def test_a_job_of_another_size_holds_its_own_gpus() -> None:
 )  # fmt: skip
 def test_states_of_the_scheduler(state: str, status: tuple[str, str | None]) -> None:
     assert status_of(state) == status
+
+
+def test_an_older_home_gets_the_attempts_of_its_jobs_when_it_is_opened(tmp_path: Path) -> None:
+    """A home of schema 5: jobs are tied to the run, and its one attempt is that of the log."""
+    store = Store.open(tmp_path)
+    load(store, STEPS, "steps.csv", platform="h100-sxm", gpus=64)
+    load(store, HEAD + FAILED + DONE, "jobs.txt", timezone="UTC")
+    with store.transaction() as con:
+        con.execute("UPDATE steps SET attempt = 1")
+        con.execute("DELETE FROM attempts WHERE attempt <> (SELECT min(attempt) FROM steps)")
+        con.execute("UPDATE attempts SET status = 'unknown', elapsed_s = 14400, elapsed_basis = 'log_clock'")
+        con.execute(
+            "DELETE FROM allocations WHERE (run, attempt) NOT IN (SELECT (run, attempt) FROM attempts)"
+        )
+        con.execute("DROP TABLE job_attempts")
+        con.execute("DELETE FROM schema_migrations WHERE version >= 6")
+        con.execute("DELETE FROM meta WHERE key = 'derivation'")
+    store.close()
+    store = Store.open(tmp_path)
+    try:
+        assert answers(store) == pytest.approx(BOTH)
+        assert any("derived anew" in said for said in store.notices)
+    finally:
+        store.close()
+    again = Store.open(tmp_path)
+    assert not again.notices
+    again.close()
