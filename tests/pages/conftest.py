@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from data import store as stores
@@ -13,6 +14,15 @@ from data.store import Store, get_store
 ROUTER = Path(__file__).resolve().parents[2] / "pages" / "router.py"
 START = "overview.py"
 """The page of an address without one."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def components() -> Iterator[None]:
+    """Streamlit looks once for installed components, not before each page: they do not change meanwhile."""
+    found = manifest_scanner.scan_component_manifests()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", lambda *_: found)
+        yield
 
 
 @pytest.fixture
@@ -47,6 +57,26 @@ def example(read_only_home: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -
     """The open store of the home that tests share: answers are computed once. Only for reading."""
     monkeypatch.setenv("IPD_HOME", str(read_only_home))
     return get_store(read_only_home)
+
+
+@pytest.fixture(scope="session")
+def drawn() -> dict[str, AppTest]:
+    """Pages of the example that have been drawn, by page and address."""
+    return {}
+
+
+@pytest.fixture
+def seen(app: Callable[..., AppTest], example: Store, drawn: dict[str, AppTest]) -> Callable[..., AppTest]:
+    """A page of the example, drawn once for all tests that only read it: neither click nor type there."""
+
+    def look(page: str = "", /, **query: str | list[str]) -> AppTest:
+        key = repr((page, sorted(query.items())))
+        if key not in drawn:
+            drawn[key] = app(page, **query)
+        assert not drawn[key].exception
+        return drawn[key]
+
+    return look
 
 
 @pytest.fixture

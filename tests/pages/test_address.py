@@ -27,7 +27,7 @@ def control(at: AppTest, key: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    "page", ["overview.py", "utilisation.py", long("rollouts.py"), long("generations.py")]
+    "page", ["overview.py", long("utilisation.py"), long("rollouts.py"), long("generations.py")]
 )
 def test_an_empty_boundary_is_named_and_the_default_shown(app: App, example: Store, page: str) -> None:
     at = app(page, boundary="")
@@ -50,10 +50,11 @@ PAGE_CONTROLS = [
     ("intelligence.py", "in_after", ["Best checkpoint", "Last checkpoint"]),
     long("intelligence.py", "in_after", ["Last checkpoint", "Best checkpoint"]),
     ("utilisation.py", "ut_measure", ["GPU utilisation (NVML)", "GFX activity (AMD)"]),
-    ("generations.py", "gen_mode", ["synchronous", "asynchronous"]),
-    ("hardware.py", "hw_kind", ["list", "spot"]),
+    long("generations.py", "gen_mode", ["synchronous", "asynchronous"]),
+    long("hardware.py", "hw_kind", ["list", "spot"]),
     long("utilisation.py", "ut_run", ["gb200-sync", "gb200-async"]),
 ]
+"""One page for each kind of control: choices side by side, and a list."""
 
 
 @pytest.mark.parametrize(("page", "param", "asked"), PAGE_CONTROLS)

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from data.ingest import ingest_file
 from data.run_details import PoolDetails, current_details, save_details
 from data.store import Store
+from pages.parts import generation_address
 from tests.samples import verl_log
 
 App = Callable[..., AppTest]
@@ -17,7 +18,7 @@ RUBIN = {"pr_run": "h100-sync", "pr_on": "Vera Rubin NVL72"}
 
 
 def opened(app: App, **query: str | list[str]) -> AppTest:
-    """The page as a link opens it: the first run of the script drew Overview, so its notices are let go."""
+    """The page as a link opens it."""
     at = app("generations.py", **query)
     assert not at.exception
     return at
@@ -37,8 +38,8 @@ def frames(at: AppTest, column: str) -> Any:
     return next(d.value for d in at.dataframe if column in d.value.columns)
 
 
-def test_the_example_is_projected_beside_published_runs(app: App, example: Store) -> None:
-    at = opened(app, pr_run="h100-sync")
+def test_the_example_is_projected_beside_published_runs(seen: App) -> None:
+    at = opened(seen, pr_run="h100-sync")
     assert "h100-sync takes" in texts(at) and "would" in texts(at)
     rows = frames(at, "gpus_same_cycle")
     assert set(rows["kind"]) == {"measured", "projected"}
@@ -49,14 +50,16 @@ def test_the_example_is_projected_beside_published_runs(app: App, example: Store
     assert "backtest" in [one.proto.page for one in at.get("page_link")]
 
 
-def test_another_platform_and_a_second_one_for_training(app: App, example: Store) -> None:
-    alone = frames(opened(app, **RUBIN), "gpus_same_cycle")
+def test_another_platform_and_a_second_one_for_training(seen: App) -> None:
+    alone = frames(opened(seen, **RUBIN), "gpus_same_cycle")
     assert list(alone["platform"])[1:] == ["Vera Rubin NVL72"]
-    both = frames(opened(app, **RUBIN, pr_train="GB200 NVL72"), "gpus_same_cycle")
+    both = frames(opened(seen, **RUBIN, pr_train="GB200 NVL72"), "gpus_same_cycle")
     assert list(both["platform"])[1:] == ["Vera Rubin NVL72", "Vera Rubin NVL72 + GB200 NVL72"]
 
 
-@pytest.mark.parametrize(("usd", "verdict"), [("0.05", "pays"), ("900", "does not pay")])
+@pytest.mark.parametrize(
+    ("usd", "verdict"), [pytest.param("0.05", "pays", marks=pytest.mark.full), ("900", "does not pay")]
+)
 def test_a_quote_decides(app: App, example: Store, usd: str, verdict: str) -> None:
     at = opened(app, **RUBIN, **{"pr_q_vera-rubin-nvl72": usd})
     rows = frames(at, "quote_usd_per_gpu_h")
@@ -98,11 +101,19 @@ def test_wrong_values_in_the_address_are_named(app: App, example: Store) -> None
     assert "'nobody'" in said(opened(app, pr_run="nobody"))
 
 
-@pytest.mark.parametrize("usd", ["banana", "-3", "nan"])
+@pytest.mark.parametrize(
+    "usd", ["banana", pytest.param("-3", marks=pytest.mark.full), pytest.param("nan", marks=pytest.mark.full)]
+)
 def test_a_wrong_quote_in_the_address_is_named(app: App, example: Store, usd: str) -> None:
     at = opened(app, **RUBIN, **{"pr_q_vera-rubin-nvl72": usd})
     assert f"'{usd}'" in said(at) and "price book" in said(at)
     assert at.number_input(key="pr_q_vera-rubin-nvl72").value is None
+
+
+@pytest.mark.parametrize("text", ["banana", "", "-3", "nan", "inf", "1e400", "100.5"])
+def test_what_no_number_field_can_hold_does_not_fit(text: str) -> None:
+    assert not generation_address._fits(text, 0, 100)
+    assert generation_address._fits("0", 0, 100) and generation_address._fits("1e2", 0, 100)
 
 
 def test_repeated_values_end_as_one(app: App, example: Store) -> None:
@@ -124,14 +135,14 @@ def test_repeated_values_end_as_one(app: App, example: Store) -> None:
         ("Calibration", 4),
     ],
 )
-def test_every_section_opens_from_the_address(app: App, example: Store, section: str, charts: int) -> None:
-    at = opened(app, **RUBIN, pr_show=section)
+def test_every_section_opens_from_the_address(seen: App, section: str, charts: int) -> None:
+    at = opened(seen, **RUBIN, pr_show=section)
     assert len(at.get("plotly_chart")) == charts
     assert not at.error
 
 
-def test_every_factor_says_what_it_rests_on(app: App, example: Store) -> None:
-    rows = frames(opened(app, **RUBIN, pr_show="Calibration"), "Identified")
+def test_every_factor_says_what_it_rests_on(seen: App) -> None:
+    rows = frames(opened(seen, **RUBIN, pr_show="Calibration"), "Identified")
     mfu = rows[rows["Factor"] == "MFU"].iloc[0]
     assert (mfu["Phase"], mfu["Identified"]) == ("Train", "by the run")
     assert 0 < float(mfu["Mean"]) < 1
@@ -139,9 +150,9 @@ def test_every_factor_says_what_it_rests_on(app: App, example: Store) -> None:
     assert prior["Identified"] == "no: a prior" and prior["p10 – p90"] == "0.0000700 – 0.0000900"
 
 
-def test_precision_is_never_changed_silently(app: App, example: Store) -> None:
-    same = frames(opened(app, **RUBIN), "gpus_same_cycle")["step_s"].iloc[-1]
-    at = opened(app, **RUBIN, pr_gen="FP4", pr_ttrain="FP4")
+def test_precision_is_never_changed_silently(seen: App) -> None:
+    same = frames(opened(seen, **RUBIN), "gpus_same_cycle")["step_s"].iloc[-1]
+    at = opened(seen, **RUBIN, pr_gen="FP4", pr_ttrain="FP4")
     assert "FP4" in texts(at).upper()
     assert frames(at, "gpus_same_cycle")["step_s"].iloc[-1] != same
 

@@ -19,8 +19,8 @@ def specs(at: AppTest) -> list[dict]:
     return [json.loads(c.proto.spec) for c in at.get("plotly_chart")]
 
 
-def test_verdicts_come_in_words_before_the_forest(app: App, example: Store) -> None:
-    at = opened(app)
+def test_verdicts_come_in_words_before_the_forest(seen: App) -> None:
+    at = opened(seen)
     assert not at.exception
     verdicts = [
         m.value for m in at.markdown if "-badge[" in m.value and "MATH-500" in m.value.replace("\\", "")
@@ -32,7 +32,14 @@ def test_verdicts_come_in_words_before_the_forest(app: App, example: Store) -> N
     assert "points" in forest["layout"]["xaxis"]["title"]["text"]
 
 
-@pytest.mark.parametrize(("x", "unit"), [("gpu_hours", "GPU-h"), ("tokens", "tokens"), ("usd", "USD")])
+@pytest.mark.parametrize(
+    ("x", "unit"),
+    [
+        pytest.param("gpu_hours", "GPU-h", marks=pytest.mark.full),
+        ("tokens", "tokens"),
+        pytest.param("usd", "USD", marks=pytest.mark.full),
+    ],
+)
 def test_the_axis_can_be_chosen(app: App, example: Store, x: str, unit: str) -> None:
     at = opened(app)
     at.get_by_key("in_x").set_value(x).run()
@@ -41,8 +48,8 @@ def test_the_axis_can_be_chosen(app: App, example: Store, x: str, unit: str) -> 
     assert unit in curve["layout"]["xaxis"]["title"]["text"]
 
 
-def test_runs_are_grouped_by_platform_generation(app: App, example: Store) -> None:
-    at = opened(app)
+def test_runs_are_grouped_by_platform_generation(seen: App) -> None:
+    at = opened(seen)
     tables = [d.value for d in at.dataframe]
     grouped = next(t for t in tables if "generation" in t.columns and "runs" in t.columns)
     assert set(grouped["generation"]) == {"Hopper", "Blackwell"}

@@ -14,6 +14,7 @@ from pages.parts.download import csv_text
 from pages.parts.ledgertable import matching, phase_order, prepare, side_by_side, with_phase_columns
 
 App = Callable[..., AppTest]
+LINE = "three made-up runs"
 
 
 def text_of(at: AppTest) -> str:
@@ -36,8 +37,8 @@ def test_an_empty_home_says_why_and_offers_the_example(app: App) -> None:
     assert not at.get("plotly_chart")
 
 
-def test_answer_figures_ledger_and_charts_of_the_example(app: App, example: Store) -> None:
-    at = app()
+def test_answer_figures_ledger_and_charts_of_the_example(seen: App) -> None:
+    at = seen()
     assert not at.exception
     assert any("math-example cost \\$" in m.value.replace("\\-", "-") for m in at.markdown)
     figures = next(h.value for h in at.get("html") if "ipd-figures" in str(h.value))
@@ -50,23 +51,25 @@ def test_answer_figures_ledger_and_charts_of_the_example(app: App, example: Stor
     assert "%" in drawn[0]["layout"]["yaxis"]["title"]["text"]
 
 
-def test_the_line_about_the_example_shows_with_all_of_it_only(app: App, loaded: Store) -> None:
-    line = "three made-up runs"
-    assert line in text_of(app())
-    assert line in text_of(app(runs=["h100-sync", "gb200-sync", "gb200-async"]))
-    assert line not in text_of(app(runs="h100-sync"))
+def test_the_line_about_the_example_shows_with_all_of_it_only(seen: App) -> None:
+    assert LINE in text_of(seen())
+    assert LINE in text_of(seen(runs=["h100-sync", "gb200-sync", "gb200-async"]))
+    assert LINE not in text_of(seen(runs=["gb200-sync"]))
+
+
+def test_the_line_about_the_example_goes_when_a_run_of_ones_own_is_there(app: App, loaded: Store) -> None:
     with loaded.transaction() as cursor:
         cursor.execute("insert into runs (run, campaign, synthetic) values ('mine', 'math-example', false)")
-    assert line not in text_of(app())
-    assert line in text_of(app(runs=["h100-sync", "gb200-sync", "gb200-async"]))
+    assert LINE not in text_of(app())
+    assert LINE in text_of(app(runs=["h100-sync", "gb200-sync", "gb200-async"]))
 
 
 def test_the_runs_of_the_example_have_the_names_that_its_line_is_about() -> None:
     assert {run.run for run in plan.RUNS} == example.EXAMPLE_RUNS
 
 
-def test_phase_bars_add_up_to_the_spend_in_the_ledger(app: App, example: Store) -> None:
-    at = app()
+def test_phase_bars_add_up_to_the_spend_in_the_ledger(seen: App) -> None:
+    at = seen()
     ledger = ledger_of(at)
     for row in ledger.itertuples():
         assert sum(row.phase_bar) == pytest.approx(row.usd, rel=1e-6)
@@ -91,14 +94,14 @@ def test_chosen_columns_come_from_the_address_and_bad_ones_are_named(app: App, e
     assert any("no\\_such" in w.value for w in at.warning)
 
 
-def test_one_run_from_the_sidebar_is_the_only_one_everywhere(app: App, example: Store) -> None:
-    at = app(runs=["gb200-sync"])
+def test_one_run_from_the_sidebar_is_the_only_one_everywhere(seen: App) -> None:
+    at = seen(runs=["gb200-sync"])
     assert list(ledger_of(at)["run"]) == ["gb200-sync"]
     assert {t["legendgroup"] for t in specs(at)[0]["data"]} == {"gb200-sync"}
 
 
-def test_how_it_was_computed_names_prices_with_badges(app: App, example: Store) -> None:
-    text = text_of(app())
+def test_how_it_was_computed_names_prices_with_badges(seen: App) -> None:
+    text = text_of(seen())
     assert "USD per GPU-hour" in text and "-badge[" in text
     assert "Price book" in text and "Formulas" in text
 
@@ -150,8 +153,8 @@ def test_selected_runs_stand_side_by_side_as_text() -> None:
     assert table.loc["Goodput (%)", "a\\*b"] == "50"
 
 
-def test_every_column_of_the_example_can_be_compared(app: App, example: Store) -> None:
-    at = app()
+def test_every_column_of_the_example_can_be_compared(seen: App) -> None:
+    at = seen()
     ledger = ledger_of(at)
     table = side_by_side(ledger, list(ledger["run"][:2]))
     assert table.shape[1] == 2 and table.notna().all().all()

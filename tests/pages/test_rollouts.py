@@ -19,8 +19,8 @@ def opened(app: App, **query: str | list[str]) -> AppTest:
     return app("rollouts.py", **query)
 
 
-def test_the_bottleneck_is_said_and_drawn(app: App, example: Store) -> None:
-    at = opened(app)
+def test_the_bottleneck_is_said_and_drawn(seen: App) -> None:
+    at = opened(seen)
     assert not at.exception
     assert any("of the step" in m.value and "instead of" in m.value for m in at.markdown)
     stack = next(s for title, s in specs(at).items() if "Each step by phase, in seconds" in title)
@@ -37,14 +37,14 @@ def test_a_step_in_dollars_is_one_click_away(app: App, example: Store) -> None:
     assert "USD" in stack["layout"]["yaxis"]["title"]["text"]
 
 
-def test_lengths_throughput_and_unit_costs_are_drawn(app: App, example: Store) -> None:
-    titles = " ".join(specs(opened(app)))
+def test_lengths_throughput_and_unit_costs_are_drawn(seen: App) -> None:
+    titles = " ".join(specs(opened(seen)))
     for words in ("if one phase were free", "per second", "length by step", "length limit", "Unit costs"):
         assert words in titles
 
 
-def test_no_chart_holds_too_many_points(app: App, example: Store) -> None:
-    drawn = specs(opened(app)).values()
+def test_no_chart_holds_too_many_points(seen: App) -> None:
+    drawn = specs(opened(seen)).values()
     assert drawn
     for spec in drawn:
         assert sum(len(t.get("customdata", [])) for t in spec["data"]) <= 4_500

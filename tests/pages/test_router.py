@@ -26,8 +26,8 @@ def test_an_empty_home_shows_the_frame_and_offers_the_example(app: App) -> None:
     assert not at.warning
 
 
-def test_no_parameter_means_all_runs_and_the_defaults(app: App, example: Store) -> None:
-    at = app()
+def test_no_parameter_means_all_runs_and_the_defaults(seen: App) -> None:
+    at = seen()
     assert not at.exception
     assert at.multiselect(key="runs").options == ["gb200-async", "gb200-sync", "h100-sync"]
     common = at.session_state["_page_state"].common
@@ -52,23 +52,33 @@ def test_an_address_restores_every_shared_control(app: App, example: Store) -> N
     assert at.query_params["runs"] == ["h100-sync", "gb200-async"]
 
 
-@pytest.mark.parametrize(
-    ("query", "named"),
-    [
-        ({"runs": ["gone", "h100-sync"]}, "run 'gone'"),
-        ({"price": "on_demand.moon"}, "price 'on_demand.moon'"),
-        ({"boundary": "half"}, "cost boundary 'half'"),
-        ({"platforms": ["tpu-v9"]}, "platform 'tpu-v9'"),
-        ({"run": "h100-sync"}, "'run', which no control"),
-        ({"price": ""}, "an empty price"),
-    ],
-)
-def test_a_bad_value_is_named_and_the_page_still_works(
-    app: App, example: Store, query: dict[str, str | list[str]], named: str
-) -> None:
-    at = app(**query)
+BAD = {
+    "runs": (["gone", "h100-sync"], "run 'gone'"),
+    "price": ("on_demand.moon", "price 'on_demand.moon'"),
+    "boundary": ("half", "cost boundary 'half'"),
+    "platforms": (["tpu-v9"], "platform 'tpu-v9'"),
+    "run": ("h100-sync", "'run', which no control"),
+}
+
+
+def test_every_bad_value_is_named_and_the_page_still_works(app: App, example: Store) -> None:
+    at = app(**{param: value for param, (value, _) in BAD.items()})
     assert not at.exception
-    assert named in _warnings(at)
+    for _, named in BAD.values():
+        assert named in _warnings(at)
+    assert at.session_state["_page_state"].common.runs == ("h100-sync",)
+
+
+@pytest.mark.parametrize("param", [pytest.param(param, marks=pytest.mark.full) for param in BAD])
+def test_a_bad_value_alone_is_named(app: App, example: Store, param: str) -> None:
+    value, named = BAD[param]
+    assert named in _warnings(app(**{param: value}))
+
+
+def test_an_empty_price_is_named(app: App) -> None:
+    at = app(price="")
+    assert not at.exception
+    assert "an empty price" in _warnings(at)
 
 
 def test_the_notice_stays_until_its_control_is_used(app: App, example: Store) -> None:
@@ -112,8 +122,8 @@ def test_the_synthetic_example_is_labelled_and_leaves_with_one_click(app: App, l
     assert not any("Synthetic example" in c.value for c in at.sidebar.caption)
 
 
-def test_the_foot_says_cut_off_book_and_version(app: App, example: Store) -> None:
-    foot = " ".join(c.value for c in app().sidebar.caption)
+def test_the_foot_says_cut_off_book_and_version(seen: App) -> None:
+    foot = " ".join(c.value for c in seen().sidebar.caption)
     assert "Data until 02 Nov 2026" in foot
     assert "Price book 20" in foot
     assert "Version 0." in foot

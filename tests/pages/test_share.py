@@ -139,7 +139,7 @@ def test_hidden_dollars_leak_from_no_question(example):
     assert everything & set(numbers(hidden.payload)) == set()
     said = hidden.to_json()
     assert not re.search(r"\$\s?\d", said)
-    assert not [v for v in everything if f'"{v!r}"' in said]
+    assert not {repr(v) for v in everything} & set(re.findall(r'"(-?[\d.][-+.\de]*)"', said))
     shown = freeze(results, "t", draw=lambda _: [])
     assert everything <= set(numbers(shown.payload))
 

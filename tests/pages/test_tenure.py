@@ -18,8 +18,8 @@ def answer(at: AppTest) -> str:
     return next(t for t in texts if "cost of capital" in t or "Cheapest for" in t or "say how many" in t)
 
 
-def test_without_a_cost_of_capital_the_answer_asks_for_it(app: App, loaded: Store) -> None:
-    at = opened(app)
+def test_without_a_cost_of_capital_the_answer_asks_for_it(seen: App) -> None:
+    at = opened(seen)
     assert not at.exception
     assert "no published number was found" in answer(at)
     assert len(at.get("plotly_chart")) == 2
@@ -43,7 +43,9 @@ def test_with_one_it_compares_and_keeps_the_price(app: App, loaded: Store) -> No
         assert len(view.catalogue.versions_of("yours-own-h100-sxm")) == 2
 
 
-def test_an_old_address_that_called_a_percent_a_fraction_is_refused_in_words(app: App, loaded: Store) -> None:
+def test_an_old_address_that_called_a_percent_a_fraction_is_refused_in_words(
+    app: App, example: Store
+) -> None:
     at = opened(app, own_wacc_frac="10", own_network_frac="5", own_gpus="64", own_buy="H100 SXM")
     assert not at.exception
     said = " ".join(w.value.replace("\\", "") for w in at.warning)

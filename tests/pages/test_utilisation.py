@@ -18,16 +18,16 @@ def words(at: AppTest) -> str:
     return " ".join(m.value.replace("\\", "") for m in [*at.markdown, *at.caption])
 
 
-def test_a_measure_is_shown_with_what_it_does_not_prove(app: App, example: Store) -> None:
-    at = opened(app)
+def test_a_measure_is_shown_with_what_it_does_not_prove(seen: App) -> None:
+    at = opened(seen)
     assert not at.exception
     assert "Does not prove" in words(at)
     tables = [json.loads(c.proto.spec)["layout"]["meta"]["table"] for c in at.get("plotly_chart")]
     assert tables == ["ladder", "heat", "timeline", "track"]
 
 
-def test_heat_rows_are_gpus_and_values_are_percent(app: App, example: Store) -> None:
-    at = opened(app)
+def test_heat_rows_are_gpus_and_values_are_percent(seen: App) -> None:
+    at = opened(seen)
     heat = json.loads(at.get("plotly_chart")[1].proto.spec)
     trace = heat["data"][0]
     assert (trace["zmin"], trace["zmax"]) == (0, 100)
