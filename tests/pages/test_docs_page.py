@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from urllib.parse import unquote
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from analysis.checks import CHECKS
@@ -16,9 +17,8 @@ DOCS = ROOT / "docs"
 def test_every_page_of_the_docs_opens_and_its_links_lead_to_topics(app: Callable[..., AppTest]) -> None:
     titles = {path.stem: path.read_text().partition("\n")[0].lstrip("# ") for path in DOCS.glob("*.md")}
     assert len(set(titles.values())) == len(titles)
-    at = app()
+    at = app("docs.py")
     stems = {path.stem for path in DOCS.glob("*.md")}
-    at.switch_page("docs.py").run()
     assert not at.exception
     assert set(at.selectbox(key="topic").options) and len(at.selectbox(key="topic").options) == len(stems)
     for stem in sorted(stems):
@@ -38,6 +38,22 @@ def test_an_address_opens_its_topic(app: Callable[..., AppTest]) -> None:
     assert at.selectbox(key="topic").value == "checks"
 
 
+def test_a_notice_of_a_check_links_to_its_page() -> None:
+    def script() -> None:
+        from analysis.result import Notice, Result
+        from pages.parts.notices import list_warnings
+
+        failed = Notice("throughput_against_tokens", "They differ.", "h100-sync")
+        list_warnings(Result("rollouts", {}, "", warnings=(failed, Notice("other", "Another thing."))))
+
+    at = AppTest.from_function(script).run()
+    assert not at.exception
+    first, other = at.markdown[0].value.split("\n")
+    assert "[Throughput identity](/docs?topic=Checks&check=throughput_against_tokens)" in first
+    assert "/docs" not in other
+
+
+@pytest.mark.full
 def test_a_failed_check_links_to_its_page(app: Callable[..., AppTest], loaded: Store) -> None:
     with loaded.transaction() as con:
         con.execute("UPDATE steps SET throughput = throughput * 3 WHERE run = 'h100-sync' AND step = 5")

@@ -270,8 +270,7 @@ def test_run_details_table_can_be_edited_for_all_runs(app: App, store: Store) ->
 
 
 def test_templates_can_be_downloaded_and_are_explained(app: App) -> None:
-    at = app()
-    at.switch_page("telemetry.py")
+    at = app("telemetry.py")
     at.session_state["telemetry_tab"] = "Templates"
     at.run()
     assert not at.exception
