@@ -8,7 +8,7 @@ import duckdb
 import pandas as pd
 
 from data.job_fold import Held, fold, runs_with_jobs, unsplit
-from data.job_pools import agrees, of_jobs
+from data.job_pools import agrees, disagreement, of_jobs
 from data.job_runs import name_jobs
 from data.merge import merge
 
@@ -221,6 +221,7 @@ def _allocations(
         )
     }
     rows: list[dict[str, Any]] = []
+    notes: dict[str, str] = {}
     for attempt in attempts:
         key = (attempt["run"], attempt["attempt"])
         mine = [row for row in said if (row["run"], row["attempt"]) == key]
@@ -235,12 +236,16 @@ def _allocations(
         pools = _of_attempt(mine, details, origin)
         if attempt["attempt"] in jobs and agrees(pools, jobs):
             pools = of_jobs(pools, jobs[attempt["attempt"]])
+        elif attempt["attempt"] in jobs and (said_so := disagreement(key[0], pools, jobs)):
+            notes.setdefault(key[0], said_so)
         rows += [_timed(row, attempt) for row in pools]
     if rows:
         frame = pd.DataFrame(rows)
         frame["started_at"] = pd.to_datetime(frame["started_at"])
         frame["ended_at"] = pd.to_datetime(frame["ended_at"])
         merge(con, "allocations", frame)
+    for run, note in notes.items():
+        con.execute("INSERT INTO job_attempts (run, note) VALUES (?, ?)", [run, note])
 
 
 def _like_another(said: list[dict[str, Any]], attempt: dict[str, Any]) -> list[dict[str, Any]]:

@@ -18,6 +18,19 @@ def agrees(rows: Sequence[Row], held: Mapping[int, Held]) -> bool:
     return said in sizes
 
 
+def disagreement(run: str, rows: Sequence[Row], held: Mapping[int, Held]) -> str | None:
+    """A sentence where no job of a run has the GPUs of its pools; None where one has, or none says."""
+    said = sum(row["gpus"] for row in gpu_pools(rows))
+    sizes = sorted({job.gpus for one in held.values() for job in (one.main, *one.beside) if job.gpus})
+    if not said or not sizes or agrees(rows, held):
+        return None
+    theirs = " or ".join(f"{size:g}" for size in sizes)
+    return (
+        f"The pools of {run} have {said:g} GPUs, and its scheduler jobs held {theirs}: the pools count, for "
+        "the time of every job. Correct the GPUs in the run details if the jobs are right."
+    )
+
+
 def gpu_pools(rows: Sequence[Row]) -> list[Row]:
     """Pools with GPUs of their own size; sandboxes pay for cores."""
     return [row for row in rows if row["gpus"] and row["role"] != "sandbox"]

@@ -9,8 +9,11 @@ from data.view import View
 
 _LIST = """
 select upload_id, name, format, records, stored, quarantined, ignored, size_bytes, synthetic, uploaded_at,
-       receipt->'joins' as joins
-  from uploads order by uploaded_at desc, upload_id
+       receipt->'joins' as joins, coalesce(tied, []) as tied
+  from uploads left join (
+    select upload_id, list(distinct run order by run) as tied from scheduler_jobs
+     where run is not null group by upload_id) using (upload_id)
+ order by uploaded_at desc, upload_id
 """
 _FILES = """
 select u.upload_id, u.name, u.format, u.uploaded_at, u.size_bytes, u.receipt->'joins' as joins
@@ -26,7 +29,9 @@ select line, column_name, reason, text from quarantine where upload_id = ?
 
 
 def listing(view: View) -> pd.DataFrame:
-    """One row an upload, newest first; `joins`: list of {run, attempt, by, confidence, why}."""
+    """One row an upload, newest first; `joins`: list of {run, attempt, by, confidence, why}; `tied`: runs
+    that its scheduler jobs belong to.
+    """
     return _joined(view.frame(_LIST))
 
 

@@ -1,5 +1,6 @@
 """All uploads of the home: the list, one receipt opened up, and what was undone."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -67,8 +68,17 @@ def _table(listing: pd.DataFrame) -> None:
 
 def with_runs(listing: pd.DataFrame) -> pd.DataFrame:
     """The listing with `run` (runs and their attempts) and `why` in words."""
-    words = [short(joins) for joins in listing["joins"]]
+    words = [
+        short(joins) if len(joins) or not len(tied) else tied_words([str(run) for run in tied])
+        for joins, tied in zip(listing["joins"], listing["tied"], strict=True)
+    ]
     return listing.assign(run=[run for run, _ in words], why=[why for _, why in words])
+
+
+def tied_words(runs: Sequence[str]) -> tuple[str, str]:
+    """Runs that jobs of a scheduler file belong to, and why; as plain text for a table."""
+    more = f" and {len(runs) - 3} more" if len(runs) > 3 else ""
+    return ", ".join(runs[:3]) + more, "its jobs are tied to the run, see the receipt"
 
 
 def grouped(rows: pd.DataFrame) -> pd.DataFrame:

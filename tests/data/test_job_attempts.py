@@ -14,6 +14,7 @@ from data.ingest import ingest_file, rebuild, undo_upload
 from data.job_attempts import Job, LogAttempt, place, status_of
 from data.job_fold import Held
 from data.job_pools import of_jobs
+from data.queries.uploads import listing
 from data.readers.base import Choices
 from data.rejoin import join_upload
 from data.store import Store
@@ -252,3 +253,22 @@ def test_an_older_home_gets_the_attempts_of_its_jobs_when_it_is_opened(tmp_path:
     again = Store.open(tmp_path)
     assert not again.notices
     again.close()
+
+
+def test_gpus_of_the_run_details_that_no_job_held_are_said(store: Store) -> None:
+    """16 GPUs were filled in, both jobs held 64: 16 count for 7.5 hours, and that is no secret."""
+    load(store, STEPS, "steps.csv", platform="h100-sxm", gpus=16)
+    load(store, HEAD + FAILED + DONE, "jobs.txt", timezone="UTC")
+    with store.view() as view:
+        result = ledger(view, LedgerParams())
+    assert result.tables["ledger"]["gpu_hours"].tolist() == [16 * 7.5]
+    (said,) = [n.text for n in result.warnings if n.code == "jobs_unclear"]
+    assert said.startswith("The pools of kestrel have 16 GPUs, and its scheduler jobs held 64: ")
+
+
+def test_the_list_of_uploads_names_the_runs_of_a_scheduler_file(store: Store) -> None:
+    load(store, STEPS, "steps.csv", platform="h100-sxm", gpus=64)
+    load(store, HEAD + FAILED + DONE, "jobs.txt", timezone="UTC")
+    with store.view() as view:
+        tied = listing(view).set_index("name")["tied"]
+    assert {name: list(runs) for name, runs in tied.items()} == {"jobs.txt": ["kestrel"], "steps.csv": []}

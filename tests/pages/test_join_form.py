@@ -15,6 +15,7 @@ def listing(names: list[str], runs: list[str]) -> pd.DataFrame:
     counts = dict.fromkeys(("records", "stored", "quarantined", "ignored", "size_bytes"), [1] * n)
     at = pd.Timestamp("2026-01-01") + pd.to_timedelta(range(n), unit="s")
     frame = pd.DataFrame({"name": names, "format": "f", "synthetic": False, "uploaded_at": at, **counts})
+    frame["tied"] = pd.Series([[] for _ in names], dtype=object)
     return frame.assign(joins=pd.Series([[joined(run)] if run else [] for run in runs], dtype=object))
 
 
@@ -50,3 +51,11 @@ def test_the_counts_of_an_upload_are_seen_at_1280_px():
     until = max(COLUMNS.index(name) for name in SUMMED[:4])
     assert COLUMNS.index("why") > until
     assert sum(config[name]["width"] for name in COLUMNS[: until + 1]) <= 930
+
+
+def test_a_scheduler_file_shows_the_runs_that_its_jobs_are_tied_to() -> None:
+    frame = listing(["jobs", "log"], ["", "a"])
+    frame.at[0, "tied"] = ["a", "b", "c", "d"]
+    frame.at[1, "tied"] = ["b"]
+    shown = with_runs(frame)
+    assert shown["run"].tolist() == ["a, b, c and 1 more", "a · 1"]
