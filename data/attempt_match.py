@@ -65,10 +65,18 @@ def evidence(
     con: duckdb.DuckDBPyConnection, batch: Batch, local: str, number: int, run: str
 ) -> list[Evidence]:
     """One entry for each stored attempt of `run`; needs the tables of `incoming`."""
+    if first(con, "SELECT 1 FROM attempt_sources WHERE run = ? LIMIT 1", [run]) is None:
+        return []
     rows = con.execute(
-        _evidence_sql(), {"run": run, "local": local, "number": number, "format": batch.format}
+        _evidence_sql(_given(batch)), {"run": run, "local": local, "number": number, "format": batch.format}
     ).fetchall()
     return [Evidence(*row) for row in rows]
+
+
+def _given(batch: Batch) -> list[str]:
+    """Columns of steps that the file fills: only these can be compared with what is stored."""
+    frame = batch.tables.get("steps")
+    return [] if frame is None else [c for c in types("steps") if c in frame and frame[c].notna().any()]
 
 
 _TWO_PROCESSES = (
@@ -81,16 +89,17 @@ _CLOCKS_APART = (
 )
 
 
-def _pairs_sql() -> str:
+def _pairs_sql(given: Sequence[str]) -> str:
     """Steps of the file beside the same steps of stored attempts."""
     kinds = types("steps")
-    numbers = [c for c, kind in kinds.items() if kind in NUMERIC and c not in ("attempt", "step")]
+    numbers = [c for c in given if kinds[c] in NUMERIC and c not in ("attempt", "step")]
+    loose = [c for c in LOOSE if c in given]
     both = _any(f"(i.{quote(c)} IS NOT NULL AND s.{quote(c)} IS NOT NULL)" for c in numbers)
     clash = _any(differs(c, kinds[c]) for c in numbers)
-    loose_both = _any(f"(i.{c} IS NOT NULL AND s.{c} IS NOT NULL)" for c in LOOSE)
+    loose_both = _any(f"(i.{c} IS NOT NULL AND s.{c} IS NOT NULL)" for c in loose)
     far = _any(
         f"abs(i.{c} - s.{c}) > {LOOSE_RELATIVE} * greatest(abs(i.{c}), abs(s.{c})) + {LOOSE_ABSOLUTE}"
-        for c in LOOSE
+        for c in loose
     )
     return f"""
             SELECT s.attempt, s.step, s.source = i.source AS same, {both} AS compared,
@@ -102,10 +111,10 @@ def _pairs_sql() -> str:
             """
 
 
-def _evidence_sql() -> str:
+def _evidence_sql(given: Sequence[str]) -> str:
     return f"""
         WITH stored AS (SELECT DISTINCT attempt FROM attempt_sources WHERE run = $run),
-        pairs AS ({_pairs_sql()}),
+        pairs AS ({_pairs_sql(given)}),
         raw AS (
             SELECT s.attempt, s.step, {differs("value", "DOUBLE")} AS clash
             FROM in_raw i JOIN metric_raw s ON s.run = $run AND s.key = i.key
@@ -136,11 +145,9 @@ def _evidence_sql() -> str:
 
 def fingerprint(con: duckdb.DuckDBPyConnection, batch: Batch, local: str) -> str | None:
     """The run with an attempt whose overlapping step rows equal the file's: at least three, or all it has."""
-    kinds = types("steps")
-    compare = [
-        c for c, kind in kinds.items() if (kind in NUMERIC and c not in ("attempt", "step")) or c == "ts"
-    ]
-    strong = _any(f"(i.{c} IS NOT NULL AND s.{c} IS NOT NULL)" for c in STRONG)
+    kinds, given = types("steps"), _given(batch)
+    compare = [c for c in given if (kinds[c] in NUMERIC and c not in ("attempt", "step")) or c == "ts"]
+    strong = _any(f"(i.{c} IS NOT NULL AND s.{c} IS NOT NULL)" for c in STRONG if c in given)
     clash = _any(differs(c, kinds[c]) for c in compare)
     row = first(
         con,
@@ -218,4 +225,4 @@ def _backward(frame: pd.DataFrame, column: str) -> int:
 
 
 def _any(conditions: Iterator[str]) -> str:
-    return "(" + " OR ".join(conditions) + ")"
+    return "(" + (" OR ".join(conditions) or "false") + ")"

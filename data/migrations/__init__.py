@@ -42,5 +42,7 @@ def migrate(con: duckdb.DuckDBPyConnection) -> int:
 
 
 def _version(con: duckdb.DuckDBPyConnection) -> int:
-    made = number(con, "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'schema_migrations'")
-    return number(con, "SELECT max(version) FROM schema_migrations") if made else 0
+    try:
+        return number(con, "SELECT max(version) FROM schema_migrations")
+    except duckdb.CatalogException:  # a new database: the first migration makes the table
+        return 0
