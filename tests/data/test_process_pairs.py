@@ -48,7 +48,10 @@ def test_a_pair_in_one_archive_is_one_run(
     assert any("shares 4 steps with another log of attempt 1 that agrees" in why for why in whys), whys
 
 
-@pytest.mark.parametrize(("trainer", "orchestrator", "run"), LAYOUTS)
+@pytest.mark.parametrize(
+    ("trainer", "orchestrator", "run"),
+    [LAYOUTS[0], *(pytest.param(*one, marks=pytest.mark.full) for one in LAYOUTS[1:])],
+)
 def test_a_pair_in_one_folder_is_one_run(
     trainer: str, orchestrator: str, run: str, tmp_path: Path, store: Store
 ) -> None:

@@ -21,7 +21,7 @@ from tests.faults.inputs import Sample, samples
 from tests.faults.mutate import Damage, mutations
 
 SAMPLES = samples()
-QUICK, MANY = 6, 74
+QUICK, MANY = 3, 77
 """Damaged files of one sample, in `make test` and in `make test-full`."""
 HOME_TABLES = ("steps", "step_phases", "metric_raw", "evals", "costs", "scheduler_jobs", "gpu_minutes")
 

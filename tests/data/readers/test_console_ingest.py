@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from data.arrival.spool import spool_bytes
 from data.ingest import ingest_file
+from data.readers import choose
 from data.readers.base import Choices
 from data.store import Store
 
@@ -71,18 +73,14 @@ def told(store: Store) -> list[tuple[object, ...]]:
 
 GREW, OLDER_LATER = [(1, 6), (1, 12)], [(1, 12), (1, 6)]
 CASES = [
-    *(pytest.param(make, GREW, id=f"{make.__name__}-grew") for make in MADE),
-    *(
-        pytest.param(
-            make,
-            OLDER_LATER,
-            id=f"{make.__name__}-older copy later",
-            marks=[pytest.mark.full] * (make is not nemo),
-        )
-        for make in MADE
-    ),
+    pytest.param(
+        make, parts, id=f"{make.__name__}-{name}", marks=[pytest.mark.full] * (make not in (nemo, trl))
+    )
+    for name, parts in (("grew", GREW), ("older copy later", OLDER_LATER))
+    for make in MADE
 ]
-"""The order of uploads is settled by the store, whatever reader: in the quick tests one reader shows it."""
+"""The store settles what a longer copy adds and in which order: two readers show it in the quick tests, one
+with a block a step and one with a line a step. What it rests on is tested of every reader below."""
 
 
 @pytest.mark.parametrize(("make", "parts"), CASES)
@@ -97,3 +95,27 @@ def test_a_growing_log_is_one_attempt(
     assert len(told(whole)) == 13
     whole.close()
     grown.close()
+
+
+@pytest.mark.parametrize("make", MADE)
+def test_the_longer_copy_of_a_log_begins_with_the_rows_of_the_shorter(
+    make: Callable[[int], str], tmp_path: Path
+) -> None:
+    short, long = (rows_read(make, last, tmp_path / str(last)) for last in (6, 12))
+    assert {step for _, step, *_ in long} == set(range(1, 13))
+    assert [row for row in long if row[1] <= 6] == short
+
+
+def rows_read(make: Callable[[int], str], last: int, folder: Path) -> list[tuple[object, ...]]:
+    """Attempt, step, key and value of every number that the reader finds in steps 1 to `last`."""
+    choices = Choices(run="spring", timezone="UTC")
+    text = "".join(make(n) for n in range(1, last + 1))
+    source = spool_bytes(text.encode(), "run.log", folder)
+    (folder / "work").mkdir()
+    tables = choose(source, choices).read(source, choices, folder / "work").tables
+    raw = tables["metric_raw"][["attempt", "step", "key", "value"]].dropna(subset="step")
+    steps = tables["steps"]
+    numbers = steps.select_dtypes("number").columns.difference(["attempt", "step"])
+    cells = steps.melt(["attempt", "step"], numbers, var_name="key").dropna()
+    found = [row for frame in (raw, cells[raw.columns]) for row in frame.itertuples(index=False, name=None)]
+    return sorted((int(attempt), int(step), str(key), float(value)) for attempt, step, key, value in found)

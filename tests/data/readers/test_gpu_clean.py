@@ -121,7 +121,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=some(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=some(6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=ROWS, units=st.booleans(), zone=st.sampled_from(["", "UTC", "Europe/Berlin"]), sort=st.booleans())
 def test_all_paths_give_one_batch(
     rows: list[tuple[Any, ...]], units: bool, zone: str, sort: bool, tmp_path: Path
@@ -148,6 +148,7 @@ def plain(seconds: int = 60) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("units", [True, False])
 def test_a_clean_log_is_taken_and_missing_cells_keep_it_clean(units: bool, tmp_path: Path) -> None:
     rows = plain()
+    assert was_clean(text_of(rows, Look(units)), tmp_path)
     rows[7] = (*rows[7][:2], None, None, None, None)
     assert was_clean(text_of(rows, Look(units)), tmp_path)
 
@@ -179,7 +180,6 @@ def test_dirty_logs_are_refused_and_read_exactly(
     text = text_of(plain(), Look(True))
     assert old in text
     dirty = text.replace(old, new, 1)
-    assert was_clean(text, tmp_path)
     assert not was_clean(dirty, tmp_path)
     both = [batch_of(dirty, tmp_path, monkeypatch, way) for way in ("plain", "exact")]
     assert_equal(*both)

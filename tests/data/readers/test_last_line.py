@@ -159,7 +159,13 @@ def test_a_bill_keeps_its_last_line_and_says_what_may_be_short(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    "name", ["ipd_steps_csv", "verl_console", "tinker_console_progress", "wandb_history_csv"]
+    "name",
+    [
+        "ipd_steps_csv",
+        "verl_console",
+        pytest.param("tinker_console_progress", marks=pytest.mark.full),
+        pytest.param("wandb_history_csv", marks=pytest.mark.full),
+    ],
 )
 def test_a_log_that_grows_never_holds_the_short_value_and_gets_the_line_later(
     name: str, store: Store, tmp_path: Path
