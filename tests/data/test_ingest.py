@@ -89,7 +89,7 @@ def test_sequential_halves_cost_what_one_upload_costs(tmp_path):
     whole.close()
 
 
-@settings(max_examples=some(3), **HYPOTHESIS)
+@settings(max_examples=some(1), **HYPOTHESIS)
 @given(st.data())
 def test_any_pieces_in_any_order_give_the_whole(tmp_path_factory, data):
     """Pieces that overlap or touch, shuffled rows, repeated uploads: always the tables of one upload."""

@@ -83,10 +83,17 @@ def check_tree(intake: Intake, store: Store, below: str = "") -> None:
     assert left_behind(store) == []
 
 
-def test_a_zip_becomes_one_upload_a_file_and_run_folder(store: Store, tmp_path: Path) -> None:
+def test_a_zip_becomes_one_upload_a_file_and_run_folder_that_can_be_rebuilt_from_its_own_bytes(
+    store: Store, tmp_path: Path
+) -> None:
     path = tmp_path / "all.zip"
     path.write_bytes(zipped(TREE))
-    check_tree(ingest_files(store, path), store)
+    intake = ingest_files(store, path)
+    check_tree(intake, store)
+    before = content(store)
+    assert store.original(intake.receipts[1].sha256).read_bytes() == TREE["exp1/metrics.jsonl"]
+    assert rebuild(store) == []
+    assert content(store) == before
 
 
 def test_a_tar_in_a_stream_does_the_same(store: Store, tmp_path: Path) -> None:
@@ -97,16 +104,6 @@ def test_a_tar_in_a_stream_does_the_same(store: Store, tmp_path: Path) -> None:
 
 def test_a_folder_does_the_same(store: Store, tmp_path: Path) -> None:
     check_tree(ingest_files(store, lay(tmp_path / "runs", TREE)), store, "runs/")
-
-
-def test_each_upload_can_be_rebuilt_from_its_own_bytes(store: Store, tmp_path: Path) -> None:
-    path = tmp_path / "all.zip"
-    path.write_bytes(zipped(TREE))
-    intake = ingest_files(store, path)
-    before = content(store)
-    assert store.original(intake.receipts[1].sha256).read_bytes() == TREE["exp1/metrics.jsonl"]
-    assert rebuild(store) == []
-    assert content(store) == before
 
 
 def test_members_loaded_before_are_duplicates(store: Store, tmp_path: Path) -> None:

@@ -221,7 +221,7 @@ def test_two_processes_that_push_in_turn_cost_what_their_files_cost(tmp_path: Pa
 
 
 @settings(
-    max_examples=some(2),
+    max_examples=some(1),
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.reuse, Phase.generate],

@@ -1,18 +1,21 @@
 """Telemetry = originals + decisions: undo equals never having loaded it, a rebuild equals what was there."""
 
 import random
+import shutil
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+import data.readers
 from data.errors import UserError
 from data.ingest import ingest_file, rebuild, remove_example, undo_upload
 from data.load import TELEMETRY_END
 from data.readers.base import Choices
 from data.run_details import PoolDetails, RunDetails, save_details
 from data.store import Store
-from tests.data.fakes import content, gpu_csv, gpu_tables, steps_csv
+from tests.data.conftest import copied, made_home
+from tests.data.fakes import choose_fake, content, gpu_csv, gpu_tables, steps_csv
 from tests.examples import some
 
 pytestmark = pytest.mark.usefixtures("fake_readers")
@@ -45,9 +48,24 @@ def fill(store):
     return ids
 
 
-def test_deleting_the_telemetry_and_opening_gives_the_same_content(tmp_path):
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A closed home after `fill`, and the ids of its uploads in their order."""
+    ids = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(data.readers, "choose", choose_fake, raising=False)
+        home = made_home(tmp_path_factory.mktemp("filled") / "home", lambda store: ids.extend(fill(store)))
+    return home, ids
+
+
+@pytest.fixture
+def full_store(filled, tmp_path):
+    yield from copied(filled[0], tmp_path / "home")
+
+
+def test_deleting_the_telemetry_and_opening_gives_the_same_content(filled, tmp_path):
+    shutil.copytree(filled[0], tmp_path, dirs_exist_ok=True)
     store = Store.open(tmp_path)
-    fill(store)
     before, samples = content(store), gpu_tables(store)
     uploads = content(store, ("uploads",), without=())
     store.close()
@@ -62,8 +80,8 @@ def test_deleting_the_telemetry_and_opening_gives_the_same_content(tmp_path):
     store.close()
 
 
-def test_rebuilding_an_open_home_gives_the_same_content_and_a_new_version(store):
-    fill(store)
+def test_rebuilding_an_open_home_gives_the_same_content_and_a_new_version(full_store):
+    store = full_store
     before, samples = content(store), gpu_tables(store)
     with store.view() as view:
         version = view.data_version
@@ -78,10 +96,11 @@ def test_rebuilding_an_open_home_gives_the_same_content_and_a_new_version(store)
 
 @settings(max_examples=some(2), **SLOW)
 @given(st.integers(0, 5), st.integers(0, 3))
-def test_undo_equals_never_having_loaded_it(tmp_path_factory, which, seed):
-    folder = tmp_path_factory.mktemp("undo")
-    store = Store.open(folder / "home")
-    ids = fill(store)
+def test_undo_equals_never_having_loaded_it(tmp_path_factory, filled, which, seed):
+    home, ids = filled
+    place = tmp_path_factory.mktemp("undo") / "home"
+    shutil.copytree(home, place)
+    store = Store.open(place)
     undone = [ids[which]]
     if seed:
         undone.append(random.Random(seed).choice([i for i in ids if i != ids[which]]))
@@ -95,8 +114,8 @@ def test_undo_equals_never_having_loaded_it(tmp_path_factory, which, seed):
     store.close()
 
 
-def test_undoing_everything_leaves_an_empty_home_that_takes_the_files_again(store):
-    ids = fill(store)
+def test_undoing_everything_leaves_an_empty_home_that_takes_the_files_again(filled, full_store):
+    store, ids = full_store, filled[1]
     before, samples = content(store), gpu_tables(store)
     for upload_id in ids:
         undo_upload(store, upload_id)
