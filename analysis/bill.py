@@ -41,7 +41,7 @@ class Charge:
     `start`, `end` (exclusive) are the part of its charge period that belongs here; `end` None: a moment or a
     day; both None: no clock. `effective` is what it costs (amortised), `billed` what the invoice asks for, in
     US dollars; `own` and `own_billed` are the same in `currency`. `effective` None: no rate for its currency.
-    `gpu_s` is None where the bill does not say how many GPU-seconds it bought.
+    `gpu_s` None: the bill names no GPU-seconds. `reserved`: a capacity reservation in which nothing ran.
     """
 
     number: int
@@ -81,6 +81,7 @@ class Charge:
     """UTC day on which the whole charge starts: the day of its exchange rate in every month."""
     restated: bool = False
     """In an export of actual costs and in an amortised one: each counts in its own view."""
+    reserved: bool = False
 
     @property
     def is_gpu(self) -> bool:
@@ -222,7 +223,8 @@ class _Maker:
         self.said["no_currency"] += currency is None
         values = {name: text(row[name]) for name in _TEXTS} | {
             "start": at, "end": stamp(row["charge_end"]),
-            "kind": kind, "unused": unused, "credit": _is(row["category"], "credit"),
+            "kind": kind, "unused": unused, "reserved": _is(row["reservation_status"], "unused"),
+            "credit": _is(row["category"], "credit"),
             "correction": _is(row["charge_class"], "correction"), "platform": self._platform(row),
             "commitment": text(row["commitment_id"]), "gpu": _model(row), "team": tags.get("team"),
             "job": tags.get("job"), "host": tags.get("host"), "tagged": _by_tag(row, tags),

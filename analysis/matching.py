@@ -316,7 +316,8 @@ class _Matcher:
 
     def _reason(self, charge: Charge) -> str:
         if charge.unused:
-            return "idle_capacity" if (charge.category or "").casefold() == "idle" else "unused"
+            idle = (charge.category or "").casefold() == "idle"
+            return "idle_capacity" if idle else "reserved" if charge.reserved else "unused"
         if charge.kind in ("tax", "credit", "purchase"):
             return charge.kind
         if charge.start is None:

@@ -9,6 +9,7 @@ from analysis.bill import Charge
 NONE = "none"
 WHY = {
     "unused": "a commitment or reservation that nobody used: paid idle",
+    "reserved": "reserved and unused: a capacity reservation in which nothing ran, paid idle",
     "idle_capacity": "capacity that no workload used: paid idle",
     "idle": "more GPU-hours than the holders held: paid, not allocated",
     "nobody": "no run or job is known to have held it: not allocated, or its holder is not loaded",

@@ -22,7 +22,7 @@ COLUMNS = [
     "ProviderName", "ServiceName", "ServiceCategory", "ChargeDescription", "ConsumedQuantity",
     "ConsumedUnit", "ResourceId", "ResourceName", "SubAccountId", "CommitmentDiscountId",
     "CommitmentDiscountStatus", "CommitmentDiscountQuantity", "CommitmentDiscountUnit", "SkuPriceDetails",
-    "Tags",
+    "Tags", "CapacityReservationId", "CapacityReservationStatus",
 ]  # fmt: skip
 
 

@@ -238,3 +238,22 @@ def test_idle_capacity_is_not_called_a_commitment(empty_home: Home, tmp_path: Pa
         "$96.00 (100 %) was billed but held by nobody (idle capacity that no workload used)" in result.answer
         and "commitment" not in result.answer
     )
+
+
+def test_a_capacity_reservation_is_used_or_reserved_and_unused_and_never_both(
+    empty_home: Home, tmp_path: Path
+) -> None:
+    """FOCUS 1.2: 18 of 24 hours ran in the reservation ($360), 6 did not ($120), under a used commitment."""
+    hold(empty_home, "r1", DAY, 18, hosts={"node-a": 8})
+    mine = {"CapacityReservationId": "cr-1"}
+    mine |= {"CommitmentDiscountId": "cd-1", "CommitmentDiscountStatus": "Used"}
+    rows = [
+        charge(360, hours=18, gpu_h=144, node="node-a", CapacityReservationStatus="Used", **mine),
+        charge(120, DAY + timedelta(hours=18), 6, gpu_h=48, CapacityReservationStatus="Unused", **mine),
+    ]
+    load(empty_home, tmp_path, rows)
+    result = reconciled(empty_home)
+    assert result.figure("bill_effective").value == 480.0
+    lines = result.tables["lines"].set_index("effective_usd")
+    assert lines.loc[120.0, "why"].startswith("reserved and unused: ")
+    assert by(shares(empty_home), "run", "kind") == {("r1", "gpu"): 360.0, (None, "unused"): 120.0}
