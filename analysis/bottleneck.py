@@ -89,7 +89,9 @@ def _phases(runs: pd.DataFrame, times: pd.DataFrame, raw: pd.DataFrame, costs: p
     remainder = rest.agg(total_s=("seconds", "sum"), **{m: (m, whole) for m in DOLLARS}).reset_index()
     out = pd.concat([rows, remainder, _unpriced_rest(times, raw, costs)], ignore_index=True)
     out = out.merge(times, on="run", how="left")
-    out = out.merge(runs[["run", "mode", "usd"]].rename(columns={"usd": "run_usd"}), on="run", how="left")
+    out = out.merge(
+        runs[["run", "mode", "usd", "clock"]].rename(columns={"usd": "run_usd"}), on="run", how="left"
+    )
     inside = out["phase"].ne(OUTSIDE) & out["steps"].gt(0)
     out["mean_s"] = out["mean_s"].astype("float64").fillna((out["total_s"] / out["steps"]).where(inside))
     counted = out["kind"].isin([*ON_CLOCK, "wait"]) | out["phase"].eq(UNATTRIBUTED)
@@ -142,6 +144,8 @@ def _figures(params: BottleneckParams, phases: pd.DataFrame, times: pd.DataFrame
         return []
     name = PHASE_WORDS.get(top["phase"], top["phase"])
     rest = phases[(phases["run"] == top["run"]) & (phases["phase"] == UNATTRIBUTED)]
+    has_clock = pd.notna(top["clock"]) and bool(top["clock"])
+    quotes = "quote_range" if has_clock else "quote_range_least"
     worst = rest["share_of_step_frac"].max() if len(rest) else None
     steps = int(times.loc[times["run"] == top["run"], "steps"].iloc[0])
     return [
@@ -149,7 +153,7 @@ def _figures(params: BottleneckParams, phases: pd.DataFrame, times: pd.DataFrame
         figure("phase_share", top["share_of_step_frac"], label=f"{name}: share of the step", n=steps),
         figure(
             "usd_by_phase", top["usd"], label=f"{name}: dollars", boundary=params.boundary,
-            low=top["usd_low"], high=top["usd_high"], interval="quote_range",
+            low=top["usd_low"], high=top["usd_high"], interval=quotes,
             missing="pools or prices are missing, or the phase overlaps others",
         ),
         figure("if_free", top["step_if_free_s"], label=f"Step if {name.lower()} were free",

@@ -201,7 +201,7 @@ def figures(
             spent.usd,
             low=spent.low,
             high=spent.high,
-            interval=_range_kind(spent),
+            interval=range_kind(spent),
             boundary=params.boundary,
             missing=spent.missing,
         ),
@@ -240,7 +240,7 @@ def _no_goodput(spent: Money) -> str:
     )
 
 
-def _range_kind(spent: Money) -> str:
+def range_kind(spent: Money) -> str:
     """Both ends of the quotes are least values where some of the time is not seen."""
     return "quote_range_least" if spent.at_least else "quote_range"
 
@@ -258,7 +258,7 @@ def _known_figure(params: CommonParams, spent: Money) -> list[Figure]:
             label=f"Sum without {listing(part.left_out, 2)}",
             low=part.low,
             high=part.high,
-            interval=_range_kind(spent),
+            interval=range_kind(spent),
             boundary=params.boundary,
         )
     ]

@@ -10,7 +10,7 @@ from analysis.common import figure, nothing, result
 from analysis.formulas import FORMULAS
 from analysis.frames import NAN, Row, known, records, table
 from analysis.gaintable import lineage_sums
-from analysis.headline import Money, choose_subject
+from analysis.headline import Money, choose_subject, range_kind
 from analysis.params import CommonParams
 from analysis.result import Figure, Notice, Result
 from analysis.spend import Spend, compute_spend, filters_of
@@ -63,7 +63,7 @@ def compute(view: View, params: UnitEconomicsParams) -> Result:
     total = _together(mine)
     return result(
         "unit_economics", view, params, _answer(params, subject, total),
-        headline=_figures(params, total), tables={"units": units, "bars": _bars(units)},
+        headline=_figures(params, total, range_kind(subject)), tables={"units": units, "bars": _bars(units)},
         notices=[*spend.notices, *checked(view, params)[1], *_notices(units)],
         assumptions=spend.assumptions, prices=spend.allocations,
     )  # fmt: skip
@@ -155,13 +155,13 @@ def _together(rows: pd.DataFrame) -> dict[str, Any]:
     return out
 
 
-def _figures(params: CommonParams, row: dict[str, Any]) -> list[Figure]:
+def _figures(params: CommonParams, row: dict[str, Any], quotes: str) -> list[Figure]:
     no_rollouts = "spend or the number of rollouts is missing"
     words = {
-        "usd_per_rollout": (no_rollouts, "quote_range"),
+        "usd_per_rollout": (no_rollouts, quotes),
         "usd_per_correct": (NO_CORRECT, "ci95"),
         "usd_per_informative": (NO_GROUPS, "ci95"),
-        "usd_per_mtok": ("spend or generated tokens are missing", "quote_range"),
+        "usd_per_mtok": ("spend or generated tokens are missing", quotes),
     }
     return [
         figure(

@@ -1,8 +1,10 @@
 """The waste identity in words: the answer, its figures, and what has to be said beside them."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from analysis.common import figure
+from analysis.formulas import FORMULAS
 from analysis.ladder import parts_usd, productive_bounds
 from analysis.moneyparams import ALL
 from analysis.result import Figure, Notice
@@ -13,6 +15,7 @@ from analysis.words import count, listing, money, month_words, percent
 from models.waste import Split
 
 LOW_COVERAGE = 0.9
+OPEN_FRAC = 0.005
 MOST_MACHINES = 5
 BARE = "GPU-Util alone cannot tell a hang"
 
@@ -86,10 +89,24 @@ def _open(usd: Split) -> str:
     return listing(reasons)
 
 
+def _part(name: str, usd: Split, value: float | None, high: float | None, **more: Any) -> Figure:
+    """A part of what was paid, at least `value`. Where none of it was seen and what is not known may all be
+    that, it has no value, and the reason names the most that it can be.
+    """
+    most = high or 0.0
+    is_share = FORMULAS[name].unit == "frac"
+    in_usd = most * usd.paid if is_share else most
+    if value is None or value > 0 or in_usd <= OPEN_FRAC * usd.paid:
+        return figure(name, value, low=value, high=high, **more)
+    words = percent(most) if is_share else money(most)
+    return figure(name, None, **{**more, "missing": f"it is at most {words}: {_open(usd)}"})
+
+
 def figures(told: Answered) -> list[Figure]:
     """Paid, working, waste, stalled, productive, coverage."""
     usd, lacks = told.dollars, "no GPU charge is in this period"
     low, high = usd.bounds("working")
+    stalled = usd.bounds("stalled")[1]
     n = told.evidence.gpus or None
     paid = round(usd.paid, 2) if usd.paid > 0 else None
     ends = {"interval": "bounds", "boundary": "bill" if told.found.basis == BILL else "campaign"}
@@ -106,14 +123,8 @@ def figures(told: Answered) -> list[Figure]:
             "working_share", share(usd.working), low=share(low), high=share(high), n=n,
             missing=lacks, **ends,
         ),
-        figure(
-            "waste_share", share(usd.waste), low=share(usd.waste), high=share(usd.waste_high), n=n,
-            missing=lacks, **ends,
-        ),
-        figure(
-            "stalled_usd", usd.stalled if paid else None, low=usd.stalled, high=usd.bounds("stalled")[1], n=n,
-            missing=lacks, **ends,
-        ),
+        _part("waste_share", usd, share(usd.waste), share(usd.waste_high), n=n, missing=lacks, **ends),
+        _part("stalled_usd", usd, usd.stalled if paid else None, stalled, n=n, missing=lacks, **ends),
         figure(
             "productive_usd", work if paid else None, low=least, high=most, n=n, missing=lacks, **ends
         ),

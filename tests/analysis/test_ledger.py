@@ -251,3 +251,21 @@ def test_the_kind_of_a_last_score_is_told(home: Home) -> None:
     home.con.execute("UPDATE evals SET score_kind = 'points', score = 3.2 WHERE run = 'steady'")
     table = ledger(home).tables["ledger"].set_index("run")
     assert (table.loc["steady", "last_kind"], table.loc["steady", "last_score"]) == ("points", 3.2)
+
+
+@pytest.mark.parametrize(
+    ("question", "figure"),
+    [
+        ("unit_economics", "usd_per_rollout"),
+        ("unit_economics", "usd_per_mtok"),
+        ("bottleneck", "usd_by_phase"),
+    ],
+)
+def test_ranges_of_a_lower_bound_say_at_least_everywhere(home: Home, question: str, figure: str) -> None:
+    """Without a clock both ends are least values: at least $a – $b by price, not a range of quotes."""
+    params = {"runs": ["steady"]}
+    kinds = [run(question, home.view(), params).figure(figure).interval]
+    home.con.execute("UPDATE attempts SET elapsed_basis = 'step_sum', started_at = NULL, ended_at = NULL")
+    home.con.execute("UPDATE allocations SET seconds_basis = 'step_sum', started_at = NULL, ended_at = NULL")
+    kinds.append(run(question, home.view(), params).figure(figure).interval)
+    assert kinds == ["quote_range", "quote_range_least"]

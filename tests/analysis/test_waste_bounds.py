@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis import month, waste
+from analysis import month, waste, waste_words
 from analysis.frames import records
 from analysis.ladder import productive_bounds
 from analysis.shares import Share
@@ -20,6 +20,7 @@ from analysis.waste_samples import Evidence, read_evidence
 from analysis.waste_spells import events
 from data.queries.filters import Filters
 from models.stalls import Thresholds
+from models.waste import Split
 from tests.analysis.conftest import Home
 from tests.analysis.test_waste import READ, hung_run, log, put_samples, view_of
 
@@ -140,3 +141,17 @@ def test_what_the_identity_calls_unknown_is_no_spell(blank: Home, tmp_path: Path
     bill = cut_bill([paid], True, found, Inside({}, {}, {}, {}, {}))
     # 2 GPU-hours are sampled and 1 is paid
     assert found.spells and bill.contradicted and spell_rows(found, bill, "idle") == []
+
+
+def test_none_seen_is_no_value_where_most_is_unknown() -> None:
+    """$100 paid, $60 of it unknown and $20 without proof: nothing idle was seen, and 80 % may be."""
+    usd = Split(unknown=60.0, working=40.0, unproven=20.0)
+    share = waste_words._part("waste_share", usd, usd.waste / usd.paid, usd.waste_high / usd.paid)
+    assert (share.value, share.low, share.high) == (None, None, None)
+    reasons = "60 % is unknown and 20 % looks busy without proof of progress"
+    assert share.missing == f"it is at most 80 %: {reasons}"
+    stalled = waste_words._part("stalled_usd", usd, 0.0, 80.0)
+    assert stalled.missing == f"it is at most $80.0: {reasons}"
+    seen = waste_words._part("stalled_usd", Split(stalled=1.0, unknown=60.0, working=39.0), 1.0, 61.0)
+    assert (seen.value, seen.low, seen.high) == (1.0, 1.0, 61.0)
+    assert waste_words._part("stalled_usd", Split(working=100.0), 0.0, 0.0).value == 0.0
