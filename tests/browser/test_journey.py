@@ -71,7 +71,7 @@ def test_upload_a_log_and_fill_in_what_it_cannot_know(page: Page, server: Server
     )
     settled(page)
     chosen = page.get_by_test_id("stSidebar").get_by_test_id("stMultiSelect").first
-    expect(chosen.locator("[data-baseweb=tag]")).to_have_count(1)
+    expect(chosen.locator("[data-tag]")).to_have_count(1)
     expect(chosen).to_contain_text("by-hand")
     expect(page.get_by_test_id("stMain")).not_to_contain_text("h100-sync")
     assert parse_qs(urlsplit(page.url).query)["runs"] == ["by-hand"]
