@@ -214,7 +214,7 @@ def test_a_month_without_a_bill_works_and_offers_the_upload(app: App, store: Sto
     assert "No bill in this period" in words(at)
     assert "no invoice of GPUs is loaded" in words(at)
     at.segmented_control(key="mo_show").set_value("Invoice").run()
-    assert not at.exception and "no line" in words(at)
+    assert not at.exception and "No line in US dollars" in words(at)
 
 
 def test_an_empty_home_offers_the_example(app: App) -> None:
