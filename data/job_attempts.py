@@ -1,7 +1,7 @@
 """Which attempt of a run each of its scheduler jobs was: by windows of jobs, stamps of steps, clocks of logs.
 
-Pure rules on plain values; docs/scheduler-jobs.md tells them. A job is an attempt; an attempt of the log that lies in
-the window of a job is that attempt, so nothing is counted twice.
+Pure rules on plain values; docs/scheduler-jobs.md tells them. A job is an attempt; an attempt of the log that
+lies in the window of a job is that attempt, so nothing is counted twice.
 """
 
 import math
