@@ -1,4 +1,4 @@
-"""The example never mixes with a person's own data: which of the two a period of Money is about."""
+"""The example never mixes with a person's own data: which a page or a period of Money is about."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from analysis.moneyparams import ALL, WITH, MoneyParams
 from analysis.result import Notice
 from analysis.words import plural
 from data.queries import bills as queries
+from data.queries.known import runs_by_arrival
 from data.queries.months import months
 from data.view import View
 from models.cents import cents, total
@@ -55,6 +56,15 @@ def scope_of(view: View, period: str, params: MoneyParams) -> Scope:
     rows = records(months(view))
     mine = any(row["has_own"] for row in rows if period in (ALL, row["month"]))
     return Scope(OWN if mine else EXAMPLE, queries.synthetic(view), uploads)
+
+
+def default_runs(view: View) -> tuple[str, ...]:
+    """Runs that an answer is about where none is picked, by the rule of `scope_of`: one's own, as they came,
+    where a made-up run is held beside them; else empty, which means all.
+    """
+    made_up = queries.synthetic(view)
+    own = tuple(run for run in runs_by_arrival(view) if run not in made_up)
+    return own if made_up else ()
 
 
 def left_out(

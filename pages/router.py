@@ -107,10 +107,10 @@ with store.view() as view:
     choices = sidebar.known(view)
     sidebar.check_address(choices)
     with st.sidebar:
-        common = sidebar.controls(choices, view.catalogue, theme)
+        common, picked = sidebar.controls(choices, view.catalogue, theme)
         foot = st.container()
     sidebar.foot(foot, view)
-state.publish(state.PageState(store=store, common=common, theme=theme))
+state.publish(state.PageState(store=store, common=common, theme=theme, picked=picked))
 with foot:
     example.remove_note(store)
 state.open_banner()

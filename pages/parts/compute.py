@@ -6,7 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from analysis import run
+from analysis import QUESTIONS, parse, run
+from analysis.moneyparams import MoneyParams
 from analysis.result import Result
 from data.errors import UserError
 from data.store import Store
@@ -21,14 +22,17 @@ _KEY = "_page_key"
 def compute(question: str, params: Mapping[str, Any] | None = None) -> Result:
     """Answer a question with the shared parameters of the sidebar and the page's own `params`."""
     state = current()
-    asked = {**state.common.model_dump(mode="json"), **(params or {})}
+    asked = state.common.model_dump(mode="json")
+    if issubclass(QUESTIONS[question].params, MoneyParams) or "example" in (params or {}):
+        asked["runs"] = list(state.picked)  # a bill leaves the example out by itself and is shown whole
+    asked |= params or {}
     with state.view() as view:
         return answer_in(view, state.store, question, asked)
 
 
 def answer_in(view: View, store: Store, question: str, asked: Mapping[str, Any]) -> Result:
     """Answer a question about one view of a store, or return the kept answer to the same question."""
-    text = json.dumps(dict(asked), sort_keys=True, default=str)
+    text = json.dumps(parse(question, asked).model_dump(mode="json"), sort_keys=True)
     version = (str(view.data_version), str(view.catalogue.version), str(view.money_version), str(store.home))
     return _cached(question, text, version, view)
 

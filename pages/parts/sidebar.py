@@ -9,7 +9,9 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from analysis.madeup import default_runs
 from analysis.params import DEFAULT_PRICE, CommonParams
+from analysis.words import plural
 from charts import theme as chart_theme
 from charts.palette import SYMBOL_SIGNS
 from data.catalogue import Catalogue
@@ -29,6 +31,7 @@ BOUNDARIES = {
 }
 DEFAULT_BOUNDARY = "campaign"
 CHIPS_SHOWN = 12
+SWITCH, SWITCH_WORDS = ("false", "true"), "is neither true nor false"
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,8 @@ class Known:
     prices: list[str]
     arrival: list[str]
     """All runs, the one uploaded first in front: their colours go by it."""
+    default: tuple[str, ...] = ()
+    """One's own runs, where the example lies beside them; empty: all."""
 
 
 def known(view: View) -> Known:
@@ -49,6 +54,7 @@ def known(view: View) -> Known:
         platforms=frame_queries.platforms(view),
         prices=[f"{kind}.{tier}" for kind, tier in view.catalogue.price_menu()],
         arrival=runs_by_arrival(view),
+        default=default_runs(view),
     )
 
 
@@ -74,6 +80,10 @@ def check_address(choices: Known) -> None:
         _check_price(choices.prices),
         boundary,
     ]
+    if choices.default:
+        checks.append(check_one("example", _asked("example"), SWITCH, SWITCH[0], "example", SWITCH_WORDS))
+    else:
+        st.query_params.pop("example", None)  # nothing is left out: the whole home is shown
     for _, notice in checks:
         if notice:
             state.note(notice)
@@ -98,12 +108,16 @@ def _asked(param: str) -> list[str]:
     remembered = st.session_state.get(param)
     if remembered is None:
         return []
+    if isinstance(remembered, bool):
+        return [str(remembered).lower()]
     return list(remembered) if isinstance(remembered, list | tuple) else [str(remembered)]
 
 
-def controls(choices: Known, catalogue: Catalogue, theme: state.Theme) -> CommonParams:
-    """Draw the shared controls in the sidebar and return what they say."""
-    runs = _run_picker(choices, theme)
+def controls(
+    choices: Known, catalogue: Catalogue, theme: state.Theme
+) -> tuple[CommonParams, tuple[str, ...]]:
+    """Draw the shared controls in the sidebar; returns what they say, and the runs that were picked."""
+    runs, picked = _run_picker(choices, theme)
     price = _price_picker(choices, catalogue)
     boundary = _bound(
         st.segmented_control,
@@ -124,7 +138,8 @@ def controls(choices: Known, catalogue: Catalogue, theme: state.Theme) -> Common
         disabled=not choices.platforms,
         help="Keeps runs that have a pool on one of these platforms.",
     )
-    return CommonParams(runs=tuple(runs), price=price, boundary=boundary, platforms=tuple(platforms))
+    common = CommonParams(runs=tuple(runs), price=price, boundary=boundary, platforms=tuple(platforms))
+    return common, tuple(picked)
 
 
 def _price_picker(choices: Known, catalogue: Catalogue) -> str:
@@ -152,22 +167,53 @@ def _price_picker(choices: Known, catalogue: Catalogue) -> str:
     return price
 
 
-def _run_picker(choices: Known, theme: state.Theme) -> list[str]:
-    names = list(choices.runs["run"])
-    picked: list[str] = _bound(
-        st.multiselect,
-        "runs",
-        "Runs",
-        names,
-        placeholder=f"All {len(names)} runs" if names else "No runs yet",
-        disabled=not names,
-        help="Type to search. Nothing picked means all runs. A run keeps its colour on every page.",
-    )
-    shown = choices.runs[choices.runs["run"].isin(picked)] if picked else choices.runs
+def _run_picker(choices: Known, theme: state.Theme) -> tuple[list[str], list[str]]:
+    """Runs that the pages are about, none for all, and those of them that were picked."""
+    names, place = list(choices.runs["run"]), st.container()
+    switched_on = st.session_state.get("example", st.query_params.get("example") == "true")
+    left_out = bool(choices.default) and not switched_on
+    count = len(choices.default) if left_out else len(names)
+    everything = f"{'Your' if left_out else 'All'} {count} {plural('run', count)}"
+    with place:
+        picked: list[str] = _bound(
+            st.multiselect,
+            "runs",
+            "Runs",
+            names,
+            placeholder=everything if names else "No runs yet",
+            disabled=not names,
+            help="Type to search. Nothing picked means all runs, without the example's where yours are "
+            "loaded. A run keeps its colour on every page.",
+        )
+    if choices.default:
+        left_out = not _example_switch(bool(picked))
+    runs = picked or (list(choices.default) if left_out else [])
+    shown = choices.runs[choices.runs["run"].isin(runs)] if runs else choices.runs
     if not shown.empty:
         colours = chart_theme.run_colours(choices.arrival, theme)
         st.html(_chips(shown, chart_theme.run_styles(colours, theme, colours)))
-    return picked
+    return runs, picked
+
+
+def _example_switch(picked: bool) -> bool:
+    """One line that says what becomes of the example's runs; returns whether they are shown."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="example_line"):
+        said = st.empty()
+        shown: bool = st.toggle(
+            "show",
+            key="example",
+            bind="query-params",
+            disabled=picked,
+            on_change=state.settle,
+            args=("example",),
+            help="The example's runs are made up, so every page leaves them out beside yours. They stay in "
+            "the list of runs. Money has a choice of its own for the example's bill.",
+        )
+    words = (
+        "Only the picked runs" if picked else "Example shown beside yours" if shown else "Example left out"
+    )
+    said.caption(words, width="content")
+    return shown
 
 
 def _bound(widget: Any, param: str, label: str, options: list[str], **more: Any) -> Any:

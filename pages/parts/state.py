@@ -27,11 +27,16 @@ _BANNER = "_url_banner"
 
 @dataclass(frozen=True)
 class PageState:
-    """The frame's answer to "what is asked for": valid for this run of the script."""
+    """The frame's answer to "what is asked for": valid for this run of the script.
+
+    `common.runs` are the picked runs, else those that a page is about by default; `picked` the picked ones
+    alone.
+    """
 
     store: Store
     common: CommonParams
     theme: Theme
+    picked: tuple[str, ...] = ()
 
     def view(self) -> AbstractContextManager[View]:
         """Pin a data version for the reads of this page."""

@@ -10,6 +10,7 @@ from analysis.campaigns import CampaignsParams
 from analysis.campaigns import compute as campaigns
 from analysis.energy import EnergyParams
 from analysis.energy import compute as energy
+from analysis.madeup import default_runs
 from analysis.month import MonthParams, periods
 from analysis.month import compute as month
 from analysis.reconciliation import ReconciliationParams, compute
@@ -129,3 +130,15 @@ def test_samples_of_the_example_are_left_out_with_it(empty_home: Home, tmp_path:
     asked_for = energy(view, EnergyParams(period="2026-03", runs=("example-run",)))
     assert set(asked_for.tables["runs"]["run"]) == {"example-run"}
     assert set(energy(view, EnergyParams()).tables["runs"]["run"]) == {"mine", "example-run"}
+
+
+def test_pages_are_about_own_runs_where_any_is_held_else_about_the_example(
+    empty_home: Home, tmp_path: Path
+) -> None:
+    assert default_runs(empty_home.view()) == ()
+    made_up(empty_home, tmp_path, DAY)
+    assert default_runs(empty_home.view()) == ()
+    own(empty_home, tmp_path)
+    assert default_runs(empty_home.view()) == ("mine",)
+    empty_home.con.execute("DELETE FROM runs WHERE synthetic")
+    assert default_runs(empty_home.view()) == ()

@@ -1,11 +1,13 @@
 """The frame: navigation, shared controls, the address, and what a bad address says."""
 
+import io
 from collections.abc import Callable
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from data.examples.generate import remove_example
+from data.ingest import ingest_file
 from data.store import Store
 from pages.parts import state
 
@@ -127,6 +129,47 @@ def test_the_foot_says_cut_off_book_and_version(seen: App) -> None:
     assert "Data until 02 Nov 2026" in foot
     assert "Price book 20" in foot
     assert "Version 0." in foot
+
+
+def _beside_the_example(store: Store) -> None:
+    """A run of one's own in the home of the example."""
+    steps = "run,attempt,step,step_s,tok_prompt,tok_gen\nmine,1,1,95,10000,75000\nmine,1,2,95,10000,75000\n"
+    ingest_file(store, io.BytesIO(steps.encode()), "steps.csv")
+
+
+def _runs(at: AppTest) -> tuple[str, ...]:
+    assert not at.exception
+    return at.session_state["_page_state"].common.runs
+
+
+def _lines(at: AppTest) -> list[str]:
+    return [c.value for c in at.sidebar.caption]
+
+
+def test_own_runs_leave_the_example_out_until_it_is_asked_for(app: App, loaded: Store) -> None:
+    assert not app().toggle
+    _beside_the_example(loaded)
+    at = app()
+    assert _runs(at) == ("mine",) and "Example left out" in _lines(at)
+    assert at.multiselect(key="runs").placeholder == "Your 1 run"
+    assert set(at.dataframe[0].value["run"]) == {"mine"}
+    at.toggle(key="example").set_value(True).run()
+    assert _runs(at) == () and "Example shown beside yours" in _lines(at) and not at.warning
+    assert at.multiselect(key="runs").placeholder == "All 4 runs"
+    at.multiselect(key="runs").select("h100-sync").run()
+    assert _runs(at) == ("h100-sync",) and "Only the picked runs" in _lines(at)
+
+
+def test_an_address_says_whether_the_example_is_shown(app: App, loaded: Store) -> None:
+    """One with picked runs, as it was copied before there was a switch, shows these."""
+    assert "'example'" not in _warnings(app(example="true"))
+    _beside_the_example(loaded)
+    assert _runs(app(runs=["h100-sync", "mine"])) == ("h100-sync", "mine")
+    both = app(example="true")
+    assert _runs(both) == () and both.query_params["example"] == "true"
+    assert both.multiselect(key="runs").placeholder == "All 4 runs" and not both.warning
+    bad = app(example="perhaps")
+    assert _runs(bad) == ("mine",) and "example 'perhaps'" in _warnings(bad)
 
 
 def test_a_page_without_the_router_says_so() -> None:
