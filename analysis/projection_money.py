@@ -127,7 +127,7 @@ def point_cost(view: View, params: ProjectionParams, run: str, draws: int) -> Po
         value, low, high = (number(row[f"usd_per_point{end}"]) for end in ("", "_low", "_high"))
         if 0 < low <= value <= high < math.inf:
             drawn = money_draws(value, low, high, draws, params.seed + 7, mass=0.95)
-            return PointCost(drawn, str(row["benchmark"]))
+            return PointCost(drawn * (value / np.median(drawn)), str(row["benchmark"]))
     none = np.empty(0)
     if not rows:
         return PointCost(none, missing=f"{run} has no evaluations, so what a point cost is not known")

@@ -17,7 +17,8 @@ class ProjectionParams(CommonParams):
     """`run`: '' for the first picked run that can be projected. `targets`: a platform id, or 'A+B' for
     rollouts on A and training on B; empty: platforms of the run's vendor that came after its own.
 
-    `focus`: the target that the answer speaks of, '' for the one that moves best. `hold`: GPUs, step time or
+    `focus`: the target that the answer speaks of, '' for the first of GB200, GB300 and Vera Rubin NVL72 among
+    them, else the one with the fewest dollars a step. `hold`: GPUs, step time or
     dollars an hour. `gen_precision`, `train_precision`: on the targets; the `source_` ones are the run's,
     which no log says, nor `replica_gpus`, GPUs of one of its engines (0: not said). `quotes`: 'platform:USD a
     GPU-hour'. `claims`: an id of the catalogue, or 'id=value'.

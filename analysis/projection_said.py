@@ -138,7 +138,7 @@ def _node_notices(asked: Asked, seen: Sequence[Seen]) -> list[Notice]:
     book = asked.book
     parts: dict[tuple[int, int], list[str]] = {}
     pools = [(p.platform_id, p.gpus) for p in asked.source.pools.each]
-    for one in seen:
+    for one in (target for target in seen if not target.missing):
         pools += [(one.aim.engines, one.count.engines), (one.aim.trainer, one.count.trainer)]
     for platform_id, gpus in pools:
         unit = unit_of(machine_of(book, platform_id))

@@ -16,6 +16,8 @@ from models.projection import Band, Target
 from models.workload import Pool
 
 MOST_DEFAULT = 6
+VARIANTS = frozenset({"h20", "h800", "gh200", "h200-nvl", "b300-hgx", "rubin-ultra-nvl576"})
+"""Platforms that are shown only when asked for: they double one that is shown, or publish too little."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +69,14 @@ def aims(book: Catalogue, params: ProjectionParams, source: SourceRun) -> tuple[
 
 
 def _newer(book: Catalogue, own: Sequence[str], params: ProjectionParams) -> tuple[str, ...]:
-    """Platforms of the run's vendor after its newest: the last ones that publish what a projection needs, and
-    the newest one that does not. Where another precision is asked for, the run's own goes first.
+    """Main platforms (no `VARIANTS`) of the run's vendor after its newest: the last ones that publish what a
+    projection needs, and the newest one that does not. Where another precision is asked for, the run's own
+    goes first.
     """
     places = [ORDER.index(one) for one in own if one in ORDER]
     vendors = {p.vendor for one in own if (p := book.platform(one)) is not None}
     after = [one for one in ORDER[max(places, default=-1) + 1 :] if _vendor(book, one) in vendors]
+    after = [one for one in after if one not in VARIANTS]
     known = [one for one in after if not _lacking(book, one, params.on_target)][-MOST_DEFAULT:]
     unknown = [one for one in after if one not in known and machine_of(book, one).hbm_bytes_per_s is not None]
     unknown = [one for one in unknown if _lacking(book, one, params.on_target)][-1:]

@@ -22,16 +22,28 @@ MODEL_FACTS = ("hbm_tb_s", "hbm_usable_bytes", "hbm_gb", "scaleup_domain_gpus")
 RATE_FACTS = {"bf16": "bf16_dense_tflops", "fp8": "fp8_dense_tflops", "fp4": "fp4_dense_tflops"}
 NO_STEP = "no target has a step that can be projected: see what is missing beside each"
 PER = "a GPU-hour"
+SPOKEN_OF = ("gb200-nvl72", "gb300-nvl72", "vera-rubin-nvl72")
+"""Racks of Blackwell and Rubin, in order of release: an answer is about the first of them that is shown and
+can be projected, when nobody says which.
+"""
 TWO_MODELS = "two_models"
 """Interval of a figure whose band reaches to a second model that disagrees."""
 
 
 def best_of(base: Base, seen: Sequence[Seen], focus: str = "") -> Seen | None:
-    """The target of the sentence: `focus` (None where its step is not known), else of those that are no
-    slower the one with the fewest dollars a step, of all where none is; without prices the fastest.
+    """The target of the sentence: `focus` (None where its step is not known), else the first of `SPOKEN_OF`
+    that both pools move to, else `_cheapest`.
     """
     if focus:
         return next((one for one in seen if one.aim.target == focus and not math.isnan(one.middle_s)), None)
+    known = {one.aim.target: one for one in _movable(seen)}
+    return next((known[target] for target in SPOKEN_OF if target in known), None) or _cheapest(base, seen)
+
+
+def _cheapest(base: Base, seen: Sequence[Seen]) -> Seen | None:
+    """Of the targets that are no slower than the run, of all where none is, the one with the fewest dollars a
+    step; without prices the fastest.
+    """
     known = _movable(seen)
     faster = [one for one in known if one.middle_s <= 1.001 * base.source.step_s] or known
     priced = [one for one in faster if not math.isnan(one.usd_per_h)]
@@ -47,9 +59,7 @@ def _movable(seen: Sequence[Seen]) -> list[Seen]:
 
 
 def answer(book: Catalogue, base: Base, seen: Sequence[Seen], focus: str = "") -> str:
-    """Two sentences: the run beside the target `focus`, else the one that moves best, and the price at which
-    moving there pays.
-    """
+    """Two sentences: the run beside the target of `best_of`, and the price at which moving there pays."""
     source = base.source
     own = platform_names(book, dict.fromkeys(pool.platform_id for pool in source.pools.each))
     head = f"Run {source.run} takes {digits3(source.step_s)} s a step on {source.gpus} {own}"
@@ -112,7 +122,8 @@ def _even_words(base: Base, best: Seen) -> str:
 def beside_notices(
     book: Catalogue, base: Base, seen: Sequence[Seen], params: ProjectionParams
 ) -> list[Notice]:
-    """The fastest target where it is not that of the answer, and moves that no published pair backs.
+    """Targets with the fewest dollars and the fewest seconds a step where they are not that of the answer,
+    and moves that no published pair backs.
 
     Where the step time is held the fastest says nothing and is left out.
     """
@@ -120,6 +131,14 @@ def beside_notices(
     if best is None:
         return []
     out = []
+    cheapest = _cheapest(base, seen)
+    if cheapest is not None and cheapest is not best and not math.isnan(cheapest.usd_per_h):
+        name = cheapest.aim.name(book)
+        words = (
+            f"Fewest dollars a step, of those no slower than the run: {cheapest.count.gpus} {name}, "
+            f"{_step_words(cheapest)}; {_even_words(base, cheapest)}."
+        )
+        out.append(Notice("cheapest_target", words, name))
     fastest = min(_movable(seen), key=lambda one: one.middle_s)
     if fastest is not best and params.hold != "step_time":
         name = fastest.aim.name(book)
@@ -134,7 +153,7 @@ def _unseen(book: Catalogue, one: Seen) -> Notice | None:
     """Say it where a move takes its band from platforms that no pair holds."""
     found = (("decode", one.factors.decode), ("training", one.factors.training))
     phases = " and ".join(name for name, factor in found if factor.basis == UNSEEN)
-    if not phases or not one.phases:
+    if not phases or not one.phases or math.isnan(one.middle_s):
         return None
     name = one.aim.name(book)
     words = (

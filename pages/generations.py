@@ -42,6 +42,8 @@ def answered(asked: dict[str, Any], trainer: str, menu: pd.DataFrame, below: Del
         asked = {**asked, "targets": aimed_at(asked, trainer)}
         wanted = levers.focus_of(picked["targets"], trainer, names, spoken_of)
         asked["focus"] = wanted if wanted in asked["targets"] else ""
+        if not (asked["focus"] or trainer):
+            asked["targets"] = picked["targets"]  # the question knows the usual ones: its answer is warm
         plain = compute("projection", asked)
     if not parts.can_be_shown(plain):
         return plain

@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from analysis.generations import ORDER
+from analysis.projection_targets import VARIANTS
 from analysis.words import money
 from data.catalogue_types import Platform
 from pages.parts.choose import dropdown, segments
@@ -15,8 +16,6 @@ from pages.parts.generation_address import number, several
 FIRST = "the first that can be projected"
 SAME = "the same platform as the rollouts"
 MOST_TARGETS = 8
-VARIANTS = frozenset({"h20", "h800", "gh200", "h200-nvl", "b300-hgx", "rubin-ultra-nvl576"})
-"""Platforms that are shown only when asked for: they double one that is shown, or publish too little."""
 HOLD = {"gpus": "Same GPUs", "step_time": "Same step time", "budget": "Same dollars an hour"}
 PRECISIONS = {"bf16": "BF16", "fp8": "FP8", "fp4": "FP4"}
 ON_TARGET = {"same": "as measured", **PRECISIONS}
@@ -29,7 +28,9 @@ PRECISION_OF = {
 QUOTE_MOST, REPLICA_MOST = 1000.0, 4096
 HELP = {
     "run": "The measured run that is projected: its own seconds, scaled to other platforms.",
-    "on": "Platforms to project to. Empty: the main ones of the same maker that came after the measured one.",
+    "on": "Platforms to project to. Empty: the main ones of the same maker that came after the measured "
+    "one. The answer speaks of the first of GB200, GB300 and Vera Rubin among them, unless a closer look, a "
+    "single pick, quote or claim names another.",
     "train": "Keeps the training pool on a platform of its own, so that only rollouts move; shown beside the "
     "move of both pools.",
     "hold": "Same GPUs: as many as measured. Same step time: as few as do it. Same dollars an hour: as many "

@@ -28,7 +28,9 @@ from pages.parts.words import md_escape
 DOLLARS = (
     "Dollars are by the GPU-hour of the GPUs named, not rounded up to whole nodes or racks; a count of racks "
     "is rounded up. Low and high are p10 and p90 of the phases; where the rule for whole steps disagrees, "
-    "they reach to its far end."
+    "they reach to its far end. So dollars a point of the run have p10 to p90 here and their wider 95 % "
+    "interval on Overview. GPUs for the same step time: fewer engines take bigger batches, which lengthen a "
+    "decode step by the bytes and FLOP that they add alone, so rollouts grow less than in proportion."
 )
 HOW_WRONG = "How wrong has this model been?"
 NOTHING = {"empty_home", "no_runs", "no_match"}

@@ -87,13 +87,45 @@ def test_published_pairs_on_half_the_gpus_are_reconciled(empty_home: Home) -> No
 def test_the_answer_speaks_of_the_platform_asked_for(empty_home: Home) -> None:
     load(empty_home)
     both = ["b200-hgx", "vera-rubin-nvl72", "rubin-ultra-nvl576"]
-    assert "on 64 B200 HGX" in asked(empty_home, targets=both).answer
+    assert "on 64 B200 HGX" in asked(empty_home, targets=both, focus="b200-hgx").answer
     rubin = asked(empty_home, targets=both, focus="vera-rubin-nvl72")
     assert "on 64 Vera Rubin NVL72" in rubin.answer
     assert rubin.figure("projected_step_s").label == "Step on 64 Vera Rubin NVL72"
     ultra = asked(empty_home, targets=both, focus="rubin-ultra-nvl576")
     assert "Rubin Ultra NVL576 cannot be projected" in ultra.answer
     assert ultra.figure("projected_step_s").value is None
+
+
+@pytest.mark.parametrize(("targets", "about"), [
+    (["h200-sxm", "vera-rubin-nvl72", "gb300-nvl72", "gb200-nvl72"], "GB200 NVL72"),
+    (["h200-sxm", "vera-rubin-nvl72", "gb200-nvl72+h100-sxm"], "Vera Rubin NVL72"),
+    (["h200-sxm", "rubin-ultra-nvl576"], "H200 SXM"),
+    ([], "GB200 NVL72"),
+])  # fmt: skip
+def test_without_a_focus_the_answer_is_about_the_first_rack_of_blackwell_or_rubin(
+    empty_home: Home, targets: list[str], about: str
+) -> None:
+    load(empty_home)
+    found = asked(empty_home, targets=targets)
+    assert f"; on 64 {about} it would" in found.answer
+    assert found.figure("projected_step_s").label == f"Step on 64 {about}"
+    rows = (
+        found.tables["platforms"].query("kind == 'projected' and step_s <= 100").dropna(subset="usd_per_step")
+    )
+    least = rows.loc[rows["usd_per_step"].idxmin(), "platform"]
+    cheapest = [n.text for n in found.warnings if n.code == "cheapest_target"]
+    assert len(cheapest) == (least != about) and all(f"64 {least}," in text for text in cheapest)
+
+
+def test_a_platform_that_cannot_be_projected_says_that_alone(empty_home: Home) -> None:
+    load(empty_home)
+    found = asked(empty_home, targets=["gb200-nvl72", "rubin-ultra-nvl576"])
+    said = [n for n in found.warnings if "Rubin Ultra" in n.text]
+    assert [n.code for n in said] == ["target_unknown"]
+    shown = set(asked(empty_home).tables["platforms"]["platform"])
+    assert shown.isdisjoint({"B300 HGX", "Rubin Ultra NVL576"})
+    told = [n.text for n in asked(empty_home).warnings if n.code != "believed"]  # that one names tested pairs
+    assert not any("B300 HGX" in text or "Ultra NVL576" in text for text in told)
 
 
 @pytest.mark.parametrize(("llm", "kind", "words"), [
