@@ -7,6 +7,7 @@ import pandas as pd
 
 from analysis.frames import Row, table
 from analysis.shares import Share
+from analysis.waste_lineage import Ends
 from analysis.waste_parts import BARS, Bill, Cut, Sheet, by_who, split_of, who
 from models.cents import cents, to_cents, total
 from models.waste import PARTS, Split
@@ -19,6 +20,8 @@ IDENTITY = ["part", *(f"{n}{end}" for n in ("gpu_s", "usd") for end in ENDS), "f
 WATERFALL = ["bar", "kind", "usd", "usd_low", "usd_high", "top_usd", "frac", "runs", "detail"]
 ON_RUNGS = ["rung", "who", "run", "usd"]
 MOST_NAMES = 20
+CENT_USD = 0.01
+OUTSIDE = "outside the surviving lineage: it may have been idle, stalled or lost, and is not productive"
 
 
 def identity(split: Split, sheet: Sheet, unproven_usd: float) -> pd.DataFrame:
@@ -121,9 +124,10 @@ def _rung(rung: str, hours: Sequence[float], usd: Sequence[float], basis: str) -
     return {"rung": rung, **ends, "basis": basis, "missing": ""}
 
 
-def waterfall(bill: Bill, sheet: Sheet, unproven_usd: float) -> pd.DataFrame:
+def waterfall(bill: Bill, sheet: Sheet, unproven_usd: float, ends: Ends) -> pd.DataFrame:
     """Bars (WATERFALL) from the whole bill to productive work, in cents: what is taken away (kind minus) and
-    what is left (kind total). `top_usd`: where the bar begins; `runs`: who is behind it, most first.
+    what is left (kind total). `top_usd`: where the bar begins; `runs`: who is behind it, most first; `frac`:
+    of the charges before credits, none for the bill and for what is no GPU time, which credits are in.
     """
     other, unknown = bill.whole - bill.gpu, float(sheet.bar("unknown"))
     rows: list[Row] = [
@@ -139,23 +143,21 @@ def waterfall(bill: Bill, sheet: Sheet, unproven_usd: float) -> pd.DataFrame:
     rows.append(
         {"bar": "productive", "kind": "total", "usd": at, "top_usd": at, "runs": behind(sheet, "productive")}
     )
-    whole = float(bill.whole)
+    charges = float(cents(bill.whole - total([s.usd for s in bill.other if s.kind == "credit"])))
     for row in rows:
         value = float(row["usd"])
         more = {"idle": unknown, "stalled": unknown + unproven_usd}.get(row["bar"], 0.0)
         low, high = value, value + more
         if row["bar"] == "productive":
-            low, high = productive_bounds(value, unknown, unproven_usd)
+            low, high = ends.productive_low, ends.productive_high
+        elif row["bar"] == "lost":
+            low, high = ends.lost_low, ends.lost_high
+        elif row["bar"] == "unknown" and ends.outside >= CENT_USD:
+            row["detail"] = f"${ends.outside:,.2f} of it is {OUTSIDE}"
         row |= {"usd": value, "top_usd": float(row["top_usd"]), "usd_low": low, "usd_high": high}
-        row["frac"] = value / whole if whole > 0 else None
+        has_base = charges > 0 and row["bar"] not in ("bill", "other")
+        row["frac"] = value / charges if has_base else None
     return table(rows, WATERFALL, ["usd", "usd_low", "usd_high", "top_usd", "frac"])
-
-
-def productive_bounds(usd: float, unknown_usd: float, unproven_usd: float) -> tuple[float, float]:
-    """Bounds of the effective rung less bubble and lost work: without what is not proven (never below 0), and
-    with all that is unknown.
-    """
-    return min(usd, max(0.0, usd - unproven_usd)), max(usd, usd + unknown_usd)
 
 
 def behind(sheet: Sheet, bar: str) -> list[str]:

@@ -136,7 +136,9 @@ def _answer(found: Shares, sums: Sums | None, inside: Result) -> str:
     work, whole = _productive(inside), _whole(found, sums)
     if work is not None and whole > 0:
         said = _productive_words(*(part / whole for part in work))
-        return f"{text}; {said}." if sums is None or sums.explained is None else f"{text} {_start(said)}."
+        if sums is None or sums.explained is None:
+            return f"{text}; {said}."
+        return f"{text} {_start(said.replace(' of it ', ' of the charges '))}."
     return text if text.endswith(".") else f"{text}."
 
 

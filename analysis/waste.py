@@ -14,7 +14,9 @@ from analysis.moneyparams import WITH, MoneyParams
 from analysis.result import Notice, Result
 from analysis.shares import load_shares
 from analysis.spend import Spend, compute_spend, synthetic_notice
+from analysis.waste_held import unbilled
 from analysis.waste_inside import Inside, idle_bubble, phase_weights, read_inside
+from analysis.waste_lineage import lineage_ends
 from analysis.waste_owners import read_clocks
 from analysis.waste_parts import (
     BARS,
@@ -118,7 +120,10 @@ def compute(view: View, params: WasteParams) -> Result:
     inside = read_inside(view, spend, filters, limits)
     bill = cut_bill(listed, found.has_scheduler, evidence, inside, None if params.run else found.gpu_usd)
     unproven = sum(c.unproven for c in bill.cuts)
-    told = Answered(params.run, found, bill, in_cents(bill), split_of(bill.cuts), evidence, unproven)
+    sheet = in_cents(bill)
+    ends = lineage_ends(bill, inside, float(sheet.bar("productive")), float(sheet.bar("lost")))
+    beyond = unbilled(view, found, listed, params.run)
+    told = Answered(params.run, found, bill, sheet, split_of(bill.cuts), evidence, unproven, ends, beyond)
     made_up = synthetic(view) & {s.run for s in listed if s.run}
     said = [*found.notices, *notices(told), *synthetic_notice(sorted(made_up))]
     said += checked(view, params)[1] if params.run else []
@@ -150,7 +155,7 @@ def _tables(
     return {
         "identity": identity(told.split, sheet, told.unproven),
         "ladder": ladder(bill, sheet, told.found.has_scheduler, told.basis),
-        "waterfall": waterfall(bill, sheet, told.unproven),
+        "waterfall": waterfall(bill, sheet, told.unproven, told.ends),
         "runs": _runs(bill, sheet, inside),
         "stalls": events(spells["stalled"], sheet.bar("stalled")).head(MOST_EVENTS),
         "idle": events(spells["idle"], sheet.bar("idle")).head(MOST_EVENTS),

@@ -1,5 +1,6 @@
 """Inside working time: waiting for the other pool, work that a failure lost, and phases of what survived."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -21,7 +22,8 @@ OVERLAPPING = ("one_step_off", "async")
 @dataclass(frozen=True)
 class Inside:
     """`bubble_s`, `long_s`: seconds of waits of a pool's clock, shorter and longer than the idle rule;
-    `held_s`: seconds the pool was held; `gpus` of it; `kept`: surviving share of an attempt.
+    `held_s`: seconds the pool was held; `gpus` of it; `kept`: surviving share of an attempt, 0 for those of
+    `unclear`, of which it is not known.
     """
 
     bubble_s: Mapping[Pool, float]
@@ -29,6 +31,7 @@ class Inside:
     held_s: Mapping[Pool, float]
     gpus: Mapping[Pool, float]
     kept: Mapping[tuple[str, int], float]
+    unclear: frozenset[tuple[str, int]] = frozenset()
 
     def of_slot(self, slot: Owner, evidence: Evidence) -> tuple[float, float]:
         """(bubble share of working time, lost share of the rest) of everyone measured in a slot."""
@@ -40,6 +43,30 @@ class Inside:
             lost += (busy - waited) * self._lost(owner)
         rest = working - bubble
         return (bubble / working if working > 0 else 0.0), (lost / rest if rest > 0 else 0.0)
+
+    def surviving_s(self, owner: Owner) -> float:
+        """Most GPU-seconds of an owner on the surviving lineage; infinite where nothing bounds them."""
+        return self._at_most(owner, {key: 1.0 if key in self.unclear else f for key, f in self.kept.items()})
+
+    def lost_s(self, owner: Owner) -> float:
+        """Most GPU-seconds of an owner outside the surviving lineage; infinite where nothing bounds them."""
+        rest = {key: 1.0 if key in self.unclear else 1 - f for key, f in self.kept.items()}
+        return self._at_most(owner, rest) if self._attempts(owner) else 0.0
+
+    def _at_most(self, owner: Owner, frac: Mapping[tuple[str, int], float]) -> float:
+        """GPU-seconds of an owner's attempts, each at most its share; infinite where one has no known length,
+        or all count whole.
+        """
+        keys, pools = self._attempts(owner), self._pools(owner)
+        if not keys or all(frac[key] == 1.0 for key in keys):
+            return math.inf
+        some = {key for key in keys if frac[key] > 0}
+        if some - {pool[:2] for pool in pools}:
+            return math.inf
+        return sum(self.gpus[p] * self.held_s[p] * frac[p[:2]] for p in pools if p[:2] in some)
+
+    def _attempts(self, owner: Owner) -> list[tuple[str, int]]:
+        return [key for key in self.kept if key[0] == owner.run and owner.attempt in (None, key[1])]
 
     def _pools(self, owner: Owner) -> list[Pool]:
         return [
@@ -99,6 +126,7 @@ def read_inside(view: View, spend: Spend, filters: Filters, limits: Thresholds) 
         held_s={key: row["seconds"] for key, row in pools.items()},
         gpus={key: row["gpus"] for key, row in pools.items()},
         kept={key: kept if known(kept) else 0.0 for key, kept in tries.items()},
+        unclear=frozenset(key for key, kept in tries.items() if not known(kept)),
     )
 
 

@@ -5,10 +5,12 @@ from typing import Any
 
 from analysis.common import figure
 from analysis.formulas import FORMULAS
-from analysis.ladder import parts_usd, productive_bounds
+from analysis.ladder import parts_usd
 from analysis.moneyparams import ALL
 from analysis.result import Figure, Notice
 from analysis.shares import BILL, Shares
+from analysis.waste_held import Unbilled, held_words, unbilled_notice
+from analysis.waste_lineage import Ends
 from analysis.waste_parts import Bill, Sheet
 from analysis.waste_samples import Evidence
 from analysis.words import count, listing, money, month_words, percent
@@ -33,6 +35,8 @@ class Answered:
     split: Split
     evidence: Evidence
     unproven: float
+    ends: Ends
+    unbilled: Unbilled | None = None
 
     @property
     def basis(self) -> str:
@@ -57,7 +61,10 @@ def answer(told: Answered) -> str:
     whose = f"{told.run}'s GPUs" if told.run else "GPUs"
     if not usd.paid > 0:
         return f"Nothing was paid for {whose} {when}."
-    text = f"Of {money(usd.paid)} paid for {whose} {when}, {percent(usd.working / usd.paid)} worked"
+    head = f"paid for {whose} {when}"
+    if told.unbilled is not None:
+        head = f"billed for {held_words(told.unbilled, told.run)} {when}"
+    text = f"Of {money(usd.paid)} {head}, {percent(usd.working / usd.paid)} worked"
     low, high = usd.bounds("working")
     if high - low > 0.005 * usd.paid:
         text += f" ({percent(low / usd.paid)} to {percent(high / usd.paid)}: {_open(usd)})"
@@ -73,7 +80,8 @@ def answer(told: Answered) -> str:
     if wasted:
         text += f", {listing(wasted)}"
     proof = ", which is no proof of progress" if usd.unproven > 0.005 * usd.paid else ""
-    return f"{text}; coverage {percent(usd.coverage)}{proof}."
+    of = " of these dollars" if told.unbilled is not None else ""
+    return f"{text}; coverage {percent(usd.coverage)}{of}{proof}."
 
 
 def _open(usd: Split) -> str:
@@ -112,7 +120,6 @@ def figures(told: Answered) -> list[Figure]:
     ends = {"interval": "bounds", "boundary": "bill" if told.found.basis == BILL else "campaign"}
 
     work = float(told.sheet.bar("productive"))
-    least, most = productive_bounds(work, usd.unknown, usd.unproven)
 
     def share(amount: float) -> float | None:
         return amount / paid if paid else None
@@ -126,7 +133,8 @@ def figures(told: Answered) -> list[Figure]:
         _part("waste_share", usd, share(usd.waste), share(usd.waste_high), n=n, missing=lacks, **ends),
         _part("stalled_usd", usd, usd.stalled if paid else None, stalled, n=n, missing=lacks, **ends),
         figure(
-            "productive_usd", work if paid else None, low=least, high=most, n=n, missing=lacks, **ends
+            "productive_usd", work if paid else None, low=told.ends.productive_low,
+            high=told.ends.productive_high, n=n, missing=lacks, **ends,
         ),
         figure("waste_coverage", usd.coverage if paid else None, n=n, missing=lacks),
     ]  # fmt: skip
@@ -135,7 +143,7 @@ def figures(told: Answered) -> list[Figure]:
 def notices(told: Answered) -> list[Notice]:
     """What limits the numbers, the heaviest first."""
     usd, evidence, found = told.dollars, told.evidence, told.found
-    out: list[Notice] = []
+    out: list[Notice] = [] if told.unbilled is None else [unbilled_notice(told.unbilled, told.run)]
     if found.basis != BILL:
         foreign = any(notice.code == "currency_left_out" for notice in found.notices)
         lacks = "has no rate into US dollars" if foreign else "is not loaded"

@@ -27,6 +27,7 @@ BARS = {
     "productive": "Productive work",
 }
 
+CENT = 0.01
 NOTES = {
     "not_allocated": "not allocated: held by nobody",
     "idle": "idle: held, not used",
@@ -58,7 +59,8 @@ def ladder(result: Result, mode: Mode = "light") -> go.Figure:
         hatched = bar(loose["usd_high"] - loose["usd"], loose.index, told, marker, "unknown")
         fig.add_trace(hatched.update(base=loose["usd"]))
     told = ", ".join(f"{RUNGS.get(r.rung, r.rung)} {dollars(r.usd)}" for r in data.itertuples())
-    note = "hatched: not known whether it belongs there" if len(loose) else ""
+    note = f"percent of {dollars(data['usd'].iloc[0])} of GPU charges"
+    note += "; hatched: not known whether it belongs there" if len(loose) else ""
     return dressed(fig, names, title=title, note=note, alt=f"Ladder: {told}.", table="ladder", mode=mode)
 
 
@@ -90,9 +92,8 @@ def waterfall(result: Result, mode: Mode = "light") -> go.Figure:
         fig.add_trace(trace.update(base=[start], showlegend=False))
     names = [_bar_label(row) for row in data.itertuples()]
     told = ", ".join(f"{BARS.get(r.bar, r.bar)} {dollars(r.usd)}" for r in data.itertuples())
-    note = "; ".join(
-        text for name, text in NOTES.items() if (data.loc[data["bar"] == name, "usd"] != 0).any()
-    )
+    told_of = [text for name, text in NOTES.items() if (data.loc[data["bar"] == name, "usd"] != 0).any()]
+    note = "; ".join([*_base(data), *told_of])
     alt = f"Waterfall: {told}."
     return dressed(
         fig,
@@ -106,10 +107,24 @@ def waterfall(result: Result, mode: Mode = "light") -> go.Figure:
     )
 
 
+def _base(data: pd.DataFrame) -> list[str]:
+    """What the percentages are of: the charges, which are the bill before its credits."""
+    shares = data.dropna(subset=["frac"])
+    shares = shares[shares["frac"] != 0]
+    if shares.empty:
+        return []
+    row = shares.loc[shares["frac"].abs().idxmax()]
+    whole = round(row["usd"] / row["frac"], 2)
+    before = " before credits" if (data.loc[data["bar"] == "bill", "usd"].round(2) != whole).any() else ""
+    return [f"percent of {dollars(whole)} of charges{before}"]
+
+
 def _bar_label(row: object) -> str:
     sign = "−" if row.kind == "minus" and row.usd > 0 else "+" if row.kind == "minus" and row.usd < 0 else ""
     share = f" · {percent(row.frac)}" if pd.notna(row.frac) and row.bar != "bill" else ""
-    return f"<b>{BARS.get(row.bar, row.bar)}</b> {sign}{dollars(abs(row.usd))}{share}"
+    most = getattr(row, "usd_high", row.usd)
+    open_to = f" (up to {dollars(most)})" if row.bar == "lost" and most - row.usd >= CENT else ""
+    return f"<b>{BARS.get(row.bar, row.bar)}</b> {sign}{dollars(abs(row.usd))}{share}{open_to}"
 
 
 def _told(row: pd.Series) -> str:

@@ -5,7 +5,7 @@ from analysis.formulas.formula import Formula
 METRICS = (
     Formula(
         "bill_explained",
-        "Explained share of the invoice",
+        "Explained share of charges",
         "charges that a run, job, campaign or team bears / (those + charges held by nobody + absolute "
         "amounts of the charges that are neither); credits are no charges",
         "frac",
@@ -56,7 +56,7 @@ METRICS = (
     ),
     Formula(
         "bill_unheld",
-        "Held by nobody",
+        "GPU time that nobody held",
         "sum of effective cost of GPU time that no run or job held, when a scheduler file covers the machine",
         "usd",
         "bill",
@@ -64,7 +64,7 @@ METRICS = (
     ),
     Formula(
         "bill_idle",
-        "Billed, held by nobody",
+        "Held by nobody",
         "unused commitments and idle capacity + GPU time that no run or job held by a scheduler file",
         "usd",
         "bill",

@@ -5,10 +5,11 @@ from analysis.formulas.formula import Formula
 METRICS = (
     Formula(
         "month_productive",
-        "Productive",
-        "productive work of the waste identity / effective cost of the period before credits",
+        "Productive share of charges",
+        "productive work of the waste identity / charges: the effective cost of the period before credits",
         "frac",
         "bill",
-        "low: without working time that lacks a proof of progress; high: all unknown time worked",
+        "low: without working time that lacks a proof of progress or may be lost; high: with all unknown time "
+        "that may be on the surviving lineage",
     ),
 )

@@ -14,7 +14,7 @@ METRICS = (
     ),
     Formula(
         "working_share",
-        "Worked",
+        "Worked, of GPU charges",
         "working / paid, where paid = not_allocated + idle + stalled + working + unknown",
         "frac",
         "bill | campaign",
@@ -22,7 +22,7 @@ METRICS = (
     ),
     Formula(
         "waste_share",
-        "Wasted",
+        "Wasted, of GPU charges",
         "(not_allocated + idle + stalled) / paid",
         "frac",
         "bill | campaign",
@@ -43,11 +43,12 @@ METRICS = (
         "working - bubble (short waits for the other pool) - lost (attempts outside the surviving lineage)",
         "usd",
         "bill | campaign",
-        "as working",
+        "low: without working time that lacks a proof of progress or may be lost; high: with all unknown time "
+        "that may be on the surviving lineage",
     ),
     Formula(
         "waste_coverage",
-        "Known",
+        "Known, of GPU charges",
         "1 - unknown / paid",
         "frac",
         "none",

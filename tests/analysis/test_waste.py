@@ -15,6 +15,7 @@ from analysis.ladder import identity, waterfall
 from analysis.result import Result
 from analysis.shares import Share, Shares
 from analysis.waste_inside import Inside
+from analysis.waste_lineage import lineage_ends
 from analysis.waste_owners import Owner
 from analysis.waste_parts import cut_bill, in_cents, split_of
 from analysis.waste_samples import Evidence
@@ -255,7 +256,7 @@ def test_all_tables_add_up_to_the_bill_to_the_cent(
     bill = cut_bill(charges, scheduler, evidence, inside)
     sheet = in_cents(bill)
     gpu = cents(total([c.usd for c in charges if c.kind in ("gpu", "unused")]))
-    bars = waterfall(bill, sheet, 0.0)
+    bars = waterfall(bill, sheet, 0.0, lineage_ends(bill, inside, 0.0, 0.0))
     exact = [Decimal(f"{v:.2f}") for v in bars["usd"]]
     parts = identity(split_of(bill.cuts), sheet, 0.0)["usd"]
     assert sum((Decimal(f"{v:.2f}") for v in parts), Decimal(0)) == gpu

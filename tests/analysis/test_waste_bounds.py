@@ -11,7 +11,6 @@ import pytest
 
 from analysis import month, waste, waste_words
 from analysis.frames import records
-from analysis.ladder import productive_bounds
 from analysis.shares import Share
 from analysis.waste_inside import Inside
 from analysis.waste_owners import Clocks, Owner, Window, read_clocks, step_flags
@@ -59,12 +58,6 @@ def test_unknown_time_may_be_productive(blank: Home, tmp_path: Path) -> None:
     assert (figure.low, figure.high) == pytest.approx((34.8, 82.8))
     assert "(36 % to 86 %: 50 % is unknown)" in split.answer and "proof" not in split.answer
     assert "coverage_low" in {n.code for n in month.compute(view, month.MonthParams()).warnings}
-
-
-def test_bubble_and_lost_work_are_in_no_bound_and_none_falls_below_nothing() -> None:
-    # $50 worked, of which $10 waited or was lost, $45 is not proven; $7 is unknown
-    assert productive_bounds(40.0, 7.0, 45.0) == (0.0, 47.0)
-    assert productive_bounds(40.0, 7.0, 30.0) == (10.0, 47.0)
 
 
 NIGHT = datetime(2026, 3, 3, 8)

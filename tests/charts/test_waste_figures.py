@@ -67,6 +67,21 @@ def test_each_bar_of_the_waterfall_ends_where_the_next_begins(other: float) -> N
     assert "storage $40.10" in fig.data[1].customdata[0]
 
 
+def test_shares_say_of_what_and_lost_work_how_much_it_may_be() -> None:
+    """$1,040.10 of charges; a credit of $40.10 leaves a bill of $1,000.00; $540.00 may be lost."""
+    rows = [
+        {"bar": "bill", "kind": "total", "usd": 1000.0, "frac": None},
+        {"bar": "unknown", "kind": "minus", "usd": 520.05, "frac": 0.5},
+        {"bar": "lost", "kind": "minus", "usd": 19.95, "usd_high": 540.0, "frac": 19.95 / 1040.1},
+    ]
+    more = {"top_usd": 1000.0, "runs": [], "detail": ""}
+    fig = waste.waterfall(result("waste", waterfall=[{"usd_high": r["usd"], **r, **more} for r in rows]))
+    assert "percent of $1,040.10 of charges before credits" in fig.layout.meta["subtitle"]
+    assert labels(fig)[0] == "<b>The bill</b> $1,000.00"
+    assert labels(fig)[2] == "<b>Lost to failures</b> −$19.95 · 1.92 % (up to $540.00)"
+    assert "percent of $1,000.00 of GPU charges" in waste.ladder(made()).layout.meta["subtitle"]
+
+
 def test_phases_have_a_lane_a_pool_and_fill_the_stretch() -> None:
     fig = waste.track(made())
     assert {trace.xaxis for trace in fig.data} == {"x", "x2"}
