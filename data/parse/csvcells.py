@@ -1,8 +1,10 @@
 """Cells of one line of CSV, and the delimiter of a line that may be a header."""
 
+import re
 from functools import lru_cache
 
 DELIMITERS = (",", ";", "\t", "|")
+_INSIDE = re.compile(r'[^"]*+(?:""[^"]*+)*+')
 REMEMBERED_CHARACTERS = 2_000
 """The longest line whose cells are remembered."""
 
@@ -35,19 +37,19 @@ def skip_spaces(text: str, at: int) -> int:
 
 
 def _quoted(text: str, at: int, delimiter: str) -> tuple[str, int]:
-    pieces: list[str] = []
-    while (stop := text.find('"', at)) >= 0:
-        pieces.append(text[at:stop])
-        if text.startswith('"', stop + 1):
-            pieces.append('"')
-            at = stop + 2
-            continue
-        after = text.find(delimiter, stop + 1)
-        after = after if after >= 0 else len(text)
-        pieces.append(text[stop + 1 : after].rstrip())
-        return "".join(pieces), after
-    pieces.append(text[at:])
-    return "".join(pieces), len(text)
+    stop = quote_end(text, at)
+    cell = text[at:stop].replace('""', '"')
+    if stop >= len(text):
+        return cell, len(text)
+    after = text.find(delimiter, stop + 1)
+    after = after if after >= 0 else len(text)
+    return cell + text[stop + 1 : after].rstrip(), after
+
+
+def quote_end(text: str, at: int) -> int:
+    """The place of the quote that closes a cell whose text begins at `at`; without one, its end."""
+    inside = _INSIDE.match(text, at)
+    return inside.end() if inside else at
 
 
 def best_delimiter(line: str) -> str:
@@ -55,7 +57,8 @@ def best_delimiter(line: str) -> str:
 
     A legend of Prometheus holds commas: `Time;"up{job=""a"",gpu=""0""}"` has two cells.
     """
-    return max(DELIMITERS, key=lambda d: (_cuts_no_quote(line, d), len(split_line(line, d)), d == ","))
+    cutting = [d for d in DELIMITERS if d == "," or d in line]
+    return max(cutting, key=lambda d: (_cuts_no_quote(line, d), len(split_line(line, d)), d == ","))
 
 
 def _cuts_no_quote(line: str, delimiter: str) -> bool:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from data.errors import UnreadableFileError
 from data.parse import last_line
 from data.parse.csvcells import best_delimiter as best_delimiter
-from data.parse.csvcells import header_cells, skip_spaces
+from data.parse.csvcells import header_cells, quote_end, skip_spaces
 from data.parse.csvcells import split_line as split_line
 from data.readers.base import Progress, SetAside, Source, no_progress
 
@@ -86,10 +86,8 @@ def _open_after(text: str, delimiter: str, is_open: bool) -> bool:
             is_open = text.startswith('"', start)
             at = start + 1 if is_open else at
         if is_open:
-            stop = text.find('"', at)
-            while stop >= 0 and text.startswith('"', stop + 1):
-                stop = text.find('"', stop + 2)
-            if stop < 0:
+            stop = quote_end(text, at)
+            if stop >= end:
                 return True
             is_open, at = False, stop + 1
         following = text.find(delimiter, at)
