@@ -1,5 +1,7 @@
 """An invoice and what explains it: dollars by how lines were matched, by day, and the way to the invoice."""
 
+from textwrap import wrap
+
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -8,7 +10,7 @@ from analysis.reconciliation import usd_words
 from analysis.result import Result
 from charts import theme
 from charts.blocks import has
-from charts.named_bars import bar, dressed
+from charts.named_bars import AROUND_PX, BAR_WIDTH, bar, dressed
 from charts.synthetic import marked
 from charts.theme import Mode
 
@@ -22,6 +24,7 @@ HOW = {
 REASONS = {
     "idle": {
         "unused": "Unused commitments",
+        "reserved": "Reserved capacity that stood empty",
         "idle_capacity": "Idle capacity",
         "idle": "Parts of nodes that nobody held",
         "nobody": "Nodes that nobody held",
@@ -163,39 +166,61 @@ def by_day(result: Result, mode: Mode = "light") -> go.Figure:
     return fig
 
 
+LABEL_WIDTH, BRIDGE_ROW_PX, ROOM_ABOVE = 44, 66, 0.75
+
+
 @marked
 def bridge(result: Result, mode: Mode = "light") -> go.Figure:
-    """Draw the way from the invoice (billed) to the effective cost; empty when the two are equal."""
+    """Draw the way from the invoice (billed) to the effective cost; empty when the two are equal.
+
+    Bars lie, each under its whole label: half a label does not say what a bar is.
+    """
     frame = result.tables.get("totals")
     title = "From the invoice to the effective cost, in dollars"
     if not has(frame, "part", "usd") or not (frame["kind"] == "change").any():
         return theme.empty(
             "The invoice and the effective cost are equal.", title=title, table="totals", mode=mode
         )
-    colours = theme.palette(mode)
     data = frame.reset_index(drop=True)
-    fig = go.Figure(
-        go.Waterfall(
-            x=[theme.short(label, 26) for label in data["label"]],
-            y=data["usd"],
-            measure=["absolute" if kind == "total" else "relative" for kind in data["kind"]],
-            text=[usd_words(value) for value in data["usd"]],
-            increasing={"marker": {"color": colours.bad}},
-            decreasing={"marker": {"color": colours.good}},
-            totals={"marker": {"color": colours.accent}},
-            connector={"line": {"color": colours.grid}},
-            hovertemplate="%{x}<br>%{text}<extra></extra>",
-        )
-    )
-    theme.apply(
+    base = _steps(data)
+    fig = go.Figure()
+    for place, row in enumerate(data.itertuples()):
+        hover = f"{theme.escape(row.label)}<br>{usd_words(row.usd)}"
+        one = bar([row.usd], [place], [hover], _step_marker(row, mode), theme.escape(row.label))
+        fig.add_trace(one.update(base=[base[place]]))
+    dressed(
         fig,
+        [_bridge_label(row) for row in data.itertuples()],
         title=title,
+        note="",
         alt="Waterfall: " + ", ".join(f"{r.label} {usd_words(r.usd)}" for r in data.itertuples()) + ".",
         table="totals",
         mode=mode,
-        y="USD",
-        height=360,
+        zero=bool((data["usd"].cumsum() < 0).any()),
     )
-    fig.update_layout(showlegend=False)
-    fig.update_yaxes(tickprefix="$", tickformatstops=theme.TICKS, nticks=5)
+    fig.update_layout(height=AROUND_PX + BRIDGE_ROW_PX * len(data))
+    fig.update_yaxes(range=[len(data) - 1 + 0.4, -ROOM_ABOVE])
+    for place, note in enumerate(a for a in fig.layout.annotations if a.xref == "paper" and a.x == 0):
+        note.update(y=place - BAR_WIDTH / 2, yanchor="bottom", align="left")
     return fig
+
+
+def _steps(data: pd.DataFrame) -> list[float]:
+    """Where each bar begins: totals at 0, a change where the bars before it end."""
+    starts, reached = [], 0.0
+    for kind, usd in zip(data["kind"], data["usd"], strict=True):
+        starts.append(0.0 if kind == "total" else reached)
+        reached = starts[-1] + float(usd)
+    return starts
+
+
+def _step_marker(row: object, mode: Mode) -> dict[str, object]:
+    colours = theme.palette(mode)
+    change = colours.bad if row.usd > 0 else colours.good
+    return {"color": colours.accent if row.kind == "total" else change, "line": {"width": 0}}
+
+
+def _bridge_label(row: object) -> str:
+    """The whole label and the amount, on as many lines as a phone needs."""
+    lines = [theme.escape(line) for line in wrap(str(row.label), LABEL_WIDTH)]
+    return f"<b>{'<br>'.join(lines)}</b> {usd_words(row.usd)}"

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from reports.freeze import FrozenReport
+from reports.precision import settled
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 _UNSAFE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
@@ -32,7 +33,7 @@ def table_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([guard(c) for c in columns])
     for row in rows:
-        writer.writerow(["" if row.get(c) is None else _cell(row[c]) for c in columns])
+        writer.writerow(["" if row.get(c) is None else _cell(row[c], c) for c in columns])
     return out.getvalue()
 
 
@@ -85,10 +86,10 @@ def file_stem(title: str) -> str:
     return stem or "report"
 
 
-def _cell(value: Any) -> Any:
-    if isinstance(value, list | dict):
-        return guard(str(value))
-    return guard(value)
+def _cell(value: Any, column: str) -> Any:
+    """Every digit that is one, see `settled`."""
+    told = settled(value, column)
+    return guard(str(told) if isinstance(told, list | dict) else told)
 
 
 def _missing(value: Any) -> bool:

@@ -3,10 +3,9 @@
 import base64
 import hashlib
 import html
-import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -18,17 +17,20 @@ from markupsafe import Markup
 from analysis.result import Figure
 from charts.text import counted, interval, quantity, unit_tail
 from reports.canonical import script_json
+from reports.cells import column_cells, is_percent, plain
 from reports.freeze import SYNTHETIC_CODES, FrozenReport
 from reports.redact import Redaction
+from reports.words import FIRST, heading, setting, shown_columns, table_title
 
 TEMPLATES = Path(__file__).parent / "templates"
 EXPIRY_MARK = "<!--ipd:link-->"
 SHOWN_ROWS = 100
 SMALL_ROWS, SMALL_COLUMNS = 12, 9
+OPEN_TABLES = 2
+"""Small tables of a section that stand open, from its first on; the rest is folded."""
 CSP_CLOSED = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _CSP_META = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]+)">')
 _CSP_REACH = 4_000
-_SMALLEST_PLAIN, _LARGEST_PLAIN = 1e-4, 1e15
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Table:
     numeric: list[bool]
     rows: list[list[str]]
     total: int
+    open: bool = False
 
     @property
     def small(self) -> bool:
@@ -136,16 +139,36 @@ def _section(section: Mapping[str, Any]) -> dict[str, Any]:
         "figures": section["figures"],
         "hidden_figures": section["hidden_figures"],
         "numbers": [_number(f) for f in section["headline"]],
-        "tables": [
-            _table(name, rows, section["columns"].get(name, [])) for name, rows in section["tables"].items()
-        ],
+        "tables": _tables(section),
         "assumptions": [
             {**a, "shown": _measure(a["value"], str(a["unit"])), "badge": _badge(str(a["status"]))}
             for a in section["assumptions"]
         ],
         "warnings": _grouped(section["warnings"]),
-        "params": {k: _plain(v) for k, v in section["params"].items() if v not in (None, [], "")},
+        "params": {setting(k): _asked(k, v) for k, v in section["params"].items() if v not in (None, [], "")},
     }
+
+
+def _tables(section: Mapping[str, Any]) -> list[Table]:
+    """Tables with rows; an empty one tells a reader nothing."""
+    question = str(section.get("analysis", ""))
+    found = [
+        _table(table_title(question, name), rows, section["columns"].get(name, []))
+        for name, rows in sorted(section["tables"].items(), key=lambda item: _place(item[0]))
+        if rows
+    ]
+    opened = {id(t) for t in [t for t in found if t.small][:OPEN_TABLES]}
+    return [replace(t, open=id(t) in opened) for t in found]
+
+
+def _place(name: str) -> tuple[int, str]:
+    return (FIRST.index(name) if name in FIRST else len(FIRST), name)
+
+
+def _asked(name: str, value: Any) -> str:
+    """A parameter's value in the unit that its name tells."""
+    ratio = is_percent(name) and isinstance(value, int | float) and not isinstance(value, bool)
+    return f"{100 * value:.4g}" if ratio else plain(value)
 
 
 def _number(raw: Mapping[str, Any]) -> Number:
@@ -177,35 +200,31 @@ def _grouped(warnings: list[Mapping[str, str]]) -> list[dict[str, str]]:
     ]
 
 
-def _table(name: str, rows: list[Mapping[str, Any]], columns: list[str]) -> Table:
-    """Columns that hold tables of their own stay in the frozen data, not on the page."""
+def _table(title: str, rows: list[Mapping[str, Any]], columns: list[str]) -> Table:
+    """Columns that hold tables of their own, or nothing, stay in the frozen data, not on the page."""
     shown = rows[:SHOWN_ROWS]
-    columns = [c for c in columns if not any(_is_nested(r.get(c)) for r in rows)]
+    units = (
+        [str(r.get("unit") or r.get("metric") or "") for r in shown]
+        if {"unit", "metric"} & set(columns)
+        else None
+    )
+    columns = [
+        c for c in shown_columns(columns, rows, SMALL_COLUMNS) if not any(_is_nested(r.get(c)) for r in rows)
+    ]
     numeric = [
         any(isinstance(r.get(c), int | float) for r in shown)
         and not any(isinstance(r.get(c), str) for r in shown)
         for c in columns
     ]
-    cells = [[_cell(row.get(c), c) for c in columns] for row in shown]
-    return Table(name.replace("_", " "), [_heading(c) for c in columns], numeric, cells, len(rows))
+    cells = [column_cells(c, shown, units) for c in columns]
+    headings = [heading(c, percent=is_percent(c)) for c in columns]
+    return Table(title, headings, numeric, [list(row) for row in zip(*cells, strict=True)], len(rows))
 
 
 def _is_nested(value: Any) -> bool:
     return isinstance(value, Mapping) or (
         isinstance(value, list) and any(isinstance(v, list | Mapping) for v in value)
     )
-
-
-def _cell(value: Any, column: str) -> str:
-    """Identifiers such as a step keep every digit; measured numbers show four."""
-    if isinstance(value, float) and not (
-        value.is_integer() and column in {"step", "attempt", "n", "k", "seed"}
-    ):
-        size = abs(value)
-        if size != 0 and not _SMALLEST_PLAIN <= size < _LARGEST_PLAIN:
-            return f"{value:.3e}"
-        return f"{value:,.{max(0, 3 - math.floor(math.log10(size))) if size else 0}f}"
-    return _plain(value)
 
 
 def _measure(value: Any, unit: str) -> str:
@@ -216,34 +235,7 @@ def _measure(value: Any, unit: str) -> str:
         _, per, what = unit.partition(" per ")
         tail = f"per {what}" if per and unit.lower().startswith("usd") else unit_tail(unit)
         return f"{quantity(float(value), unit)} {tail}".strip()
-    return f"{_plain(value)} {unit}".strip()
-
-
-def _heading(column: str) -> str:
-    words = {
-        "usd": "USD",
-        "gpu": "GPU",
-        "gpus": "GPUs",
-        "llm": "LLM",
-        "frac": "(0–1)",
-        "s": "(s)",
-        "mfu": "MFU",
-    }
-    return " ".join(words.get(w, w) for w in column.split("_"))
-
-
-def _plain(value: Any) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, list):
-        return ", ".join(_plain(v) for v in value)
-    return str(value)
+    return f"{plain(value)} {unit}".strip()
 
 
 def _badge(status: str) -> str:

@@ -18,6 +18,7 @@ from reports.choices import choices_from
 from reports.freeze import FrozenReport, freeze, options, save
 from reports.html import render
 from reports.links import LinkBook, absolute, base_url, expiry
+from reports.precision import settled
 from reports.redact import Redaction
 from reports.uploads import error_dict, issue_token
 
@@ -101,7 +102,7 @@ def _upload_token(_store: Store, _arguments: Mapping[str, Any], _: Progress) -> 
 
 def _analyse(store: Store, arguments: Mapping[str, Any], _: Progress) -> dict[str, Any]:
     result = answer(store, str(arguments["question"]), arguments.get("params") or {})
-    return dict(json.loads(result.to_json()))
+    return dict(settled(json.loads(result.to_json())))
 
 
 def _report(store: Store, arguments: Mapping[str, Any], _: Progress) -> dict[str, Any]:

@@ -10,8 +10,15 @@ _AMOUNT = r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?:\s?[kMBT]\b)?"
 _MONEY = re.compile(
     rf"(?:[-−]\s?)?\$\s?{_AMOUNT}|\b{_AMOUNT}\s?USD\b|\bUSD\s?{_AMOUNT}|\b{_AMOUNT}\s[A-Z]{{3}}(?= per )"
 )
+_PER_DOLLARS = re.compile(
+    rf"(?:{_AMOUNT}\s?±\s?)?{_AMOUNT}(?P<what>(?:\s[A-Za-z-]+){{1,3}} per \$)(?P<sum>\s?{_AMOUNT})"
+    rf"(?P<where>[^();$]{{0,80}}\(95 % interval )?(?(where)[-−]?{_AMOUNT} to [-−]?{_AMOUNT})"
+)
+"""Such as `3.46 points per $10k … (95 % interval 2.40 to 4.52)`: with the points the dollars follow."""
 _NUMBER = re.compile(rf"{_AMOUNT}")
-_MONEY_NAME = re.compile(r"(^|_)(usd|cost|price|dollars?|spend|billed|currency|quotes?)(_|$)", re.IGNORECASE)
+_MONEY_NAME = re.compile(
+    r"(^|_)(usd|cost|price|dollars?|spend|billed|currency|quotes?|per_\d+k)(_|$)", re.IGNORECASE
+)
 _MONEY_UNIT = re.compile(r"usd|\$|dollar", re.IGNORECASE)
 _MONEY_TEXT = re.compile(r"\$|\busd\b|usd_per|dollar", re.IGNORECASE)
 _NAME_COLUMNS = {
@@ -71,8 +78,13 @@ def hide_dollars(section: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def hide_amounts(text: str) -> str:
-    """Return a sentence with every amount of money replaced by `$…`."""
-    return _MONEY.sub("$…", text)
+    """Return a sentence with every amount of money replaced by `$…`, and rates by the dollar by `…`."""
+    return _MONEY.sub("$…", _PER_DOLLARS.sub(_hide_rate, text))
+
+
+def _hide_rate(found: re.Match[str]) -> str:
+    ends = f"{found['where']}… to …" if found["where"] else ""
+    return f"…{found['what']}…{ends}"
 
 
 def names_in(tables: Iterable[Mapping[str, Any]]) -> dict[str, str]:

@@ -1,8 +1,11 @@
 """Figures of a reconciled bill: every dollar of a table is drawn, negative ones too; words when empty."""
 
+import re
+
 import pytest
 
 from analysis.parts import WHY
+from analysis.reconciled import BRIDGE
 from analysis.result import Result
 from charts import reconciliation
 from charts.figures import draw
@@ -57,10 +60,26 @@ def test_days_stack_and_what_has_none_is_said(made: Result) -> None:
 
 
 def test_the_bridge_is_drawn_only_where_there_is_a_difference(made: Result) -> None:
-    assert list(reconciliation.bridge(made).data[0].y) == [700.0, -230.0, 470.0]
+    bars = reconciliation.bridge(made).data
+    assert [(*one.base, *one.x) for one in bars] == [(0.0, 700.0), (700.0, -230.0), (0.0, 470.0)]
     equal = result("reconciliation", totals=[TOTALS[0], TOTALS[2] | {"usd": 700.0}])
     assert not reconciliation.bridge(equal).data
     assert len(draw(made)) == 3
+
+
+def test_no_label_of_the_bridge_is_cut() -> None:
+    parts = [key for key in BRIDGE if key not in ("invoice", "effective")]
+    rows = [{"part": key, "label": BRIDGE[key], "kind": "change", "usd": 10.0} for key in parts]
+    ends = [
+        {"part": key, "label": BRIDGE[key], "kind": "total", "usd": usd}
+        for key, usd in (("invoice", 100.0), ("effective", 100.0 + 10 * len(parts)))
+    ]
+    fig = reconciliation.bridge(result("reconciliation", totals=[ends[0], *rows, ends[1]]))
+    written = [note.text for note in fig.layout.annotations if "$" in note.text]
+    plain = [re.sub("<[^>]+>", "", text.replace("<br>", " ")) for text in written]
+    told = ["$100.00", *["$10.00"] * len(parts), f"${100 + 10 * len(parts)}.00"]
+    assert plain == [f"{label} {usd}" for label, usd in zip(BRIDGE.values(), told, strict=True)]
+    assert max(len(line) for text in written for line in re.sub("</?b>", "", text).split("<br>")) < 60
 
 
 def test_no_bill_no_figure() -> None:

@@ -84,10 +84,10 @@ def test_page_says_what_a_reader_must_know(report):
         "$5.50 per GPU-hour",
         f"Content hash (SHA-256) {report.hash}",
         "Frozen at 2026-11-30 12:00 UTC",
-        "empty · 0 rows",
     ):
         assert part in text
     assert "Synthetic" not in text
+    assert "0 rows" not in text
 
 
 def test_equal_warnings_stand_once_with_their_places(result):
@@ -134,3 +134,43 @@ def test_long_tables_are_cut_and_say_so(result):
     long = dataclasses.replace(result, tables={"steps": pd.DataFrame({"step": range(5_000)})})
     page = render(freeze([long], "t", draw=draw))
     assert "5,000 rows, the first 100 shown" in " ".join(Page(page).text.split())
+
+
+def test_finance_reads_cents_names_and_the_answer_first(result):
+    rows = {
+        "part": ["not_held", "open"],
+        "label": ["GPU time that nobody held", "Not explained"],
+        "usd": [2610.74, 120.55],
+        "frac": [0.956, 0.044],
+        "note": [None, None],
+    }
+    odd = dataclasses.replace(
+        result,
+        params={"stall_dram_frac": 0.05, "frozen_min": 10.0},
+        tables={"empty": pd.DataFrame({"step": []}), "month.parts": pd.DataFrame(rows)},
+    )
+    page = Page(render(freeze([odd], "t", draw=draw)))
+    text = " ".join(page.text.split())
+    for part in ("$2,610.74", "$120.55", "Share (%)", "95.60", "memory activity below (%): 5", "(min): 10"):
+        assert part in text
+    for part in ("not_held", "stall dram", "(0–1)", "Note", "Empty"):
+        assert part not in text
+    order = [
+        "gained 5.9",
+        "Goodput",
+        "Start-up is not in the file.",
+        "$2,610.74",
+        "price of B200",
+        "What was asked",
+    ]
+    places = [text.index(part, text.index("gained 5.9")) for part in order]
+    assert places == sorted(places)
+
+
+def test_only_the_first_small_tables_stand_open(result):
+    small, long = pd.DataFrame({"steps": [1, 2]}), pd.DataFrame({"steps": range(50)})
+    many = dataclasses.replace(result, tables={"a": long, "b": small, "c": small, "d": small, "parts": small})
+    page = render(freeze([many], "t", draw=lambda _: []))
+    opened = re.findall(r"<details( open)?>\s*<summary>(\w+)", page)
+    tables = [(name, bool(mark)) for mark, name in opened if name not in {"Formula", "Assumptions", "What"}]
+    assert tables == [("The", True), ("A", False), ("B", True), ("C", False), ("D", False)]
