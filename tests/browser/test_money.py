@@ -12,9 +12,10 @@ pytestmark = pytest.mark.browser
 CHARTS = ("explained", "waterfall", "ladder", "weeks", "lost")
 
 
-NOT_EXPLAINED = month.STORAGE + abs(month.CREDIT) + month.TAX
-EXPLAINED = f"{100 * (1 - NOT_EXPLAINED / month.TRUTH['total']):.1f}"
-"""Percent of the invoice: a credit that nothing explains lowers it, and pays for no other line."""
+CHARGES = month.TRUTH["total"] - month.CREDIT
+BORNE = month.ALLOCATED_GPU_H * month.RATE + month.SANDBOX
+EXPLAINED = f"{100 * BORNE / CHARGES:.1f}"
+"""Percent of the charges: a credit lowers the invoice and is no charge."""
 
 
 def usd(amount) -> str:
@@ -32,7 +33,7 @@ def page(browser, server, tmp_path_factory):
     expect(receipts).to_have_count(len(files), timeout=2 * LOAD_MS)
     settled(page)
     page.goto(f"{server.url}/money?mo_month=2026-03")
-    page.get_by_text("billed,").first.wait_for(timeout=LOAD_MS)
+    page.get_by_text("billed after").first.wait_for(timeout=LOAD_MS)
     settled(page)
     return page
 
@@ -40,9 +41,9 @@ def page(browser, server, tmp_path_factory):
 def test_the_answer_is_the_invoice_to_the_cent(page):
     answer = page.get_by_text(re.compile(r"^March 2026: \$")).first.inner_text().replace("\u00a0", " ")
     truth = month.TRUTH
-    open_usd = month.STORAGE + month.CREDIT + month.TAX
-    assert f"{usd(truth['total'])} billed, {EXPLAINED} % explained" in answer
-    assert f"{usd(open_usd)} net is not explained, in 3 lines, credits among them" in answer
+    assert f"{usd(truth['total'])} billed after {usd(-month.CREDIT)} of credits. Of {usd(CHARGES)}" in answer
+    assert f"{usd(BORNE)} ({EXPLAINED} %) is explained" in answer
+    assert f"{usd(month.STORAGE + month.TAX)} (11.7 %) is not explained, in 2 lines" in answer
 
 
 def texts(page, key):
@@ -114,7 +115,10 @@ def test_a_bar_of_the_bill_opens_its_lines_and_so_does_its_address(page, browser
 
 
 def test_a_card_opens_what_makes_it_up(page):
-    click(page.get_by_role("button", name="Lines not explained"), page.get_by_text("in 3 lines").last)
+    click(
+        page.get_by_role("button", name="Lines not explained"),
+        page.get_by_text("Not explained: $1,334.57 in 2 lines"),
+    )
     click(page.get_by_role("button", name="Runs behind it"), page.get_by_text("Productive: $3,351.00, who"))
     settled(page)
     assert "mo_lines=Not+explained" in page.url and "mo_bar=Productive" in page.url
