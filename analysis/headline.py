@@ -40,6 +40,7 @@ class Money:
     high: float | None
     goodput_frac: float | None
     goodput_most_frac: float | None
+    goodput_least_frac: float | None
     at_least: bool
     nothing_booked: bool
     missing: str
@@ -87,6 +88,7 @@ def choose_subject(spend: Spend, boundary: str = "campaign") -> Money:
         high=float(row["usd_high"]) if known else None,
         goodput_frac=_or_none(row["goodput_frac"]),
         goodput_most_frac=_or_none(row["goodput_most_frac"]),
+        goodput_least_frac=_or_none(row["goodput_least_frac"]),
         at_least=not bool(timed["clock"].fillna(False).all()),
         nothing_booked=all(owner in bare for owner in ([row["campaign"]] if row["campaign"] else names)),
         missing="" if known else why_no_usd(spend, mine),
@@ -220,8 +222,17 @@ def figures(
             "goodput",
             spent.goodput_frac,
             missing=_no_goodput(spent),
+            **_goodput_range(spent),
         ),
     ]
+
+
+def _goodput_range(spent: Money) -> dict[str, Any]:
+    """Both ends where a resumption is assumed: without it less survived."""
+    least, found = spent.goodput_least_frac, spent.goodput_frac
+    if least is None or found is None or not least < found:
+        return {}
+    return {"low": least, "high": found, "interval": "bounds"}
 
 
 def _or_none(value: Any) -> float | None:

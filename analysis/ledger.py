@@ -25,6 +25,7 @@ from analysis.phases import by_run_and_phase, phase_costs, waiting_usd
 from analysis.points import POINTS, score_points
 from analysis.result import Notice, Result
 from analysis.spend import LINEAGE_UNKNOWN, Spend, compute_spend, filters_of
+from analysis.spend import LOST as LOST_WORK
 from analysis.spendlines import SPEND_LINES
 from data.queries import spend as queries
 from data.view import View
@@ -50,7 +51,7 @@ EMPTY = {
     "phases": ["run", "phase", "usd", "seconds"],
     "scores": POINTS,
     "campaigns": ["campaign", "usd"],
-    "lost": ["run", "attempt", "cause", "gpu_hours", "usd"],
+    "lost": LOST_WORK,
     "lines": SPEND_LINES,
 }
 
@@ -65,7 +66,8 @@ class LedgerParams(CommonParams):
 
 def compute(view: View, params: LedgerParams) -> Result:
     """Tables: `ledger` (LEDGER), `phases` (run, phase, usd, seconds), `scores` (points of score against
-    spend), `campaigns`, `lost` (run, attempt, cause, gpu_hours, usd), `lines` (SPEND_LINES).
+    spend), `campaigns`, `lost` (run, attempt, cause, gpu_hours, usd,
+    usd_most, resumption), `lines` (SPEND_LINES).
     """
     spend = compute_spend(view, params)
     if spend.runs.empty:

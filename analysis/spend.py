@@ -17,6 +17,7 @@ from analysis.params import CommonParams
 from analysis.prices import COLUMNS as PRICE_COLUMNS
 from analysis.prices import RATES, Pricing, price_rows
 from analysis.result import Assumption, Notice
+from analysis.resumed import ASSUMED, resting, resumption_notices
 from analysis.spendlines import spend_lines
 from analysis.words import listing, money
 from data.catalogue import Catalogue
@@ -34,7 +35,7 @@ BASIS_WORDS = {
 }
 HELD_BASES = (CLOCK, "user")
 """What says how long GPUs were held; every other source times less than that."""
-GOODPUT_SUMS = ["useful_gpu_s", "timed_gpu_s", "billed_gpu_s"]
+GOODPUT_SUMS = ["useful_gpu_s", "timed_gpu_s", "billed_gpu_s", "sure_gpu_s"]
 MONEY = ("usd", "usd_low", "usd_high")
 RATE_OF = dict(zip(MONEY, RATES, strict=True))
 HOURS = ("gpu_hours", "core_hours")
@@ -49,16 +50,17 @@ RUN_TEXTS += ["basis"]
 RUN_NUMBERS = [*HOURS, "gpu_hours_billed", *MONEY, "sandbox_usd", "booked_usd", "lost_usd", "lineage_frac"]
 RUN_NUMBERS += [f"{m}_{b}" for m in MONEY for b in ("compute", "campaign", "full")]
 RUN_NUMBERS += ["credits_usd", "usd_net", *GOODPUT_SUMS, "goodput_frac", "goodput_most_frac"]
+RUN_NUMBERS += ["goodput_least_frac"]
 RUNS = [*RUN_TEXTS, *RUN_NUMBERS, "clock"]
 CAMPAIGN_SUMS = [*HOURS, *MONEY, "usd_compute", "usd_campaign", "usd_full", "credits_usd", "usd_net"]
 CAMPAIGN_SUMS += ["sandbox_usd", "lost_usd"]
 CAMPAIGN_SUMS += GOODPUT_SUMS
 CAMPAIGNS = ["campaign", *CAMPAIGN_SUMS, "booked_to_campaign_usd", "goodput_frac", "goodput_most_frac"]
-CAMPAIGNS += ["runs"]
+CAMPAIGNS += ["goodput_least_frac", "runs"]
 NO_COSTS = {"amount": 0.0, "credit": 0.0}
 NO_BOOKED = "full_without_costs"
 LINEAGE_UNKNOWN = "lineage_unknown"
-LOST = ["run", "attempt", "cause", "gpu_hours", "usd"]
+LOST = ["run", "attempt", "cause", "gpu_hours", "usd", "usd_most", "resumption"]
 
 
 @dataclass(frozen=True)
@@ -70,9 +72,11 @@ class Spend:
     `runs`: a row a run: gpu_hours, usd, usd_low, usd_high at the asked boundary; usd_compute, usd_campaign,
     usd_full, credits_usd (0 or less) and usd_net; lost_usd, lineage_frac; goodput_frac (missing where no
     clock says how long the GPUs were held;
-    goodput_most_frac is then what it is at most); basis (rent, metered: dollars from tokens and no GPU
-    hours, or both). `lost`: run, attempt, cause, gpu_hours, usd. `campaigns`: the same sums by campaign, with
-    what was booked to the campaign alone. `lines`: what each run's dollars are made of (SPEND_LINES), every
+    goodput_most_frac is then what it is at most, goodput_least_frac what it is at least where a resumption is
+    assumed); basis (rent, metered: dollars from tokens and no GPU hours, or both). `lost`: run, attempt,
+    cause, gpu_hours, usd; where a resumption is assumed the most that it could be (usd_most) and the badge
+    (resumption). `campaigns`: the same sums by campaign, with what was booked to the campaign alone.
+    `lines`: what each run's dollars are made of (SPEND_LINES), every
     attempt counted. `rows`: the allocations as rows, `bills`: token bills by attempt.
     """
 
@@ -118,7 +122,7 @@ def compute_spend(view: View, params: CommonParams, pricing: Pricing | None = No
         attempts=attempts,
         runs=table(runs, RUNS, RUN_NUMBERS).astype({"synthetic": bool, "clock": "boolean"}),
         campaigns=table(_by_campaign(runs, booked, params.boundary), CAMPAIGNS, CAMPAIGNS[1:-1]),
-        lost=table(_lost(rows, bills, tries), LOST, LOST[3:]),
+        lost=table(_lost(rows, bills, tries), LOST, LOST[3:6]),
         assumptions=(*assumptions, *bills.assumptions),
         notices=(*notices, *booked_notices, *bills.notices, *extra, *_notices(rows, tries, runs)),
         rows=rows,
@@ -257,12 +261,14 @@ def _with_bill(
 
 
 def _goodput(rows: tuple[Row, ...], tries: dict[tuple[str, int], Row]) -> dict[str, dict[str, float]]:
-    """GOODPUT_SUMS by run: GPU-seconds inside kept steps, those that are timed, and those that were billed.
+    """GOODPUT_SUMS by run: GPU-seconds inside kept steps, those that are timed, those that were billed, and
+    inside the steps that are kept whatever was assumed.
 
     Time that is only that of the steps or of the log is a part of what was billed, so it divides nothing.
     """
     gpu = [row for row in rows if number(row["gpus"]) > 0]
     held = add_up(gpu, lambda r: (r["run"], r["attempt"], r["pool"]), ["seconds"])
+    rest = resting(tries)
     parts = []
     for row in gpu:
         attempt = tries.get((row["run"], row["attempt"]), {})
@@ -272,15 +278,18 @@ def _goodput(rows: tuple[Row, ...], tries: dict[tuple[str, int], Row]) -> dict[s
         share = ratio(number(row["seconds"]), held[row["run"], row["attempt"], row["pool"]]["seconds"])
         gpu_s = row["gpus"] * number(row["seconds"])
         billed = gpu_s if row["seconds_basis"] in HELD_BASES else NAN
-        amounts = (row["gpus"] * steps_s * share, gpu_s, billed)
+        useful = row["gpus"] * steps_s * share
+        sure = 0.0 if (row["run"], row["attempt"]) in rest else useful
+        amounts = (useful, gpu_s, billed, sure)
         parts.append({"run": row["run"], **dict(zip(GOODPUT_SUMS, amounts, strict=True))})
     return add_up(parts, lambda r: r["run"], GOODPUT_SUMS)
 
 
 def _with_goodput(sums: Mapping[str, float]) -> dict[str, float]:
     """GOODPUT_SUMS with the share that they make of what was billed, and of what is timed: its upper end."""
-    useful, timed, billed = (sums[name] for name in GOODPUT_SUMS)
+    useful, timed, billed, sure = (sums[name] for name in GOODPUT_SUMS)
     shares = {"goodput_frac": ratio(useful, billed), "goodput_most_frac": min(1.0, ratio(useful, timed))}
+    shares["goodput_least_frac"] = ratio(sure, billed)
     return {**{name: sums[name] for name in GOODPUT_SUMS}, **shares}
 
 
@@ -321,7 +330,16 @@ def _lost(rows: tuple[Row, ...], bills: Metered, tries: dict[tuple[str, int], Ro
             )
             parts.append({"key": key, "gpu_hours": NAN, "usd": bill["usd"] - bill["usd_kept"]})
     sums = add_up(parts, lambda r: r["key"], ["gpu_hours", "usd"])
-    return [dict(zip(LOST, key, strict=False)) | got for key, got in sorted(sums.items())]
+    whole = add_up(rows, lambda r: (r["run"], r["attempt"]), ["usd"])
+    rest = resting(tries)
+    out = []
+    for key, got in sorted(sums.items()):
+        assumed = key[:2] in rest
+        bound = {"usd_most": whole[key[:2]]["usd"] if assumed else got["usd"]}
+        out.append(
+            dict(zip(LOST, key, strict=False)) | got | bound | {"resumption": ASSUMED if assumed else ""}
+        )
+    return out
 
 
 def _notices(rows: tuple[Row, ...], tries: dict[tuple[str, int], Row], runs: list[Row]) -> list[Notice]:
@@ -349,6 +367,7 @@ def _notices(rows: tuple[Row, ...], tries: dict[tuple[str, int], Row], runs: lis
             "times), so none of it counts as surviving."
         )
         out.append(Notice(LINEAGE_UNKNOWN, words, run))
+    out += resumption_notices(rows, tries)
     return [*out, *synthetic_notice(row["run"] for row in runs if row["synthetic"])]
 
 

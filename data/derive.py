@@ -11,8 +11,9 @@ from data.job_fold import Held, fold, runs_with_jobs, unsplit
 from data.job_pools import agrees, disagreement, of_jobs
 from data.job_runs import name_jobs
 from data.merge import merge
+from data.resumption import forget, settle
 
-DERIVATION = "2"
+DERIVATION = "3"
 """Raise it when other rows follow from the same files: an older home is then derived anew as it is opened."""
 
 EVERY_ATTEMPT = 0
@@ -29,10 +30,12 @@ def derive(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> None:
     """Recompute everything that depends on these runs, inside the caller's transaction.
 
     Later uploads win over earlier ones cell by cell; run details win over files. Jobs find their runs by what
-    files and details say alone; then the jobs of every run are folded into its attempts.
+    files and details say alone; then the jobs of every run are folded into its attempts, and where nobody
+    says what an attempt resumed from, the numbers of its steps do.
     """
     names = sorted({*runs, *runs_with_jobs(con)})
     unsplit(con)
+    forget(con)
     con.execute("DELETE FROM job_attempts")
     for table in ("runs", "attempts", "allocations"):
         con.execute(f"DELETE FROM {table} WHERE run IN (SELECT unnest(?::VARCHAR[]))", [names])
@@ -43,6 +46,7 @@ def derive(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> None:
     if held := fold(con):
         con.execute("DELETE FROM allocations WHERE run IN (SELECT unnest(?::VARCHAR[]))", [sorted(held)])
         _allocations(con, sorted(held), held)
+    settle(con)
     con.execute("DELETE FROM campaigns")
     con.execute(_CAMPAIGNS)
     con.execute("DELETE FROM checkpoints WHERE upload_id = $by", {"by": BY_DETAILS})

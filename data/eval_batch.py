@@ -130,9 +130,15 @@ class EvalRows:
             return
         named = ", ".join(free[:3]) + (f" and {len(free) - 3} more" if len(free) > 3 else "")
         if self.choices.run:
-            text = f"The step of {self.choices.run} that was evaluated is not known: give it as the step."
+            text = (
+                f"The step of {self.choices.run} that was evaluated is not known: give it as the step, under "
+                "'Read it differently'."
+            )
         else:
-            text = "To count it for a run, give run and step, or name it as what the run started from."
+            text = (
+                "To count it for a run, give run and step, under 'Read it differently' or in columns of "
+                "these names, or name it as what the run started from."
+            )
         batch.warnings.append(f"The scores were filed under the checkpoint {named}. {text}")
 
 

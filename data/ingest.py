@@ -166,7 +166,7 @@ def _duplicate(store: Store, known: Receipt, source: Source, choices: Choices) -
     )
 
 
-READING = ("format", "timezone", "host", "run", "step", "columns")
+READING = ("format", "timezone", "host", "run", "step", "benchmark", "columns")
 """Choices that decide how a file is read: other ones need another reading."""
 
 
@@ -181,6 +181,7 @@ def _not_applied(store: Store, known: Receipt, choices: Choices) -> str:
         "host": before.host,
         "run": before.run or (known.runs[0] if len(known.runs) == 1 else None),
         "step": before.step,
+        "benchmark": before.benchmark,
         "columns": dict(before.columns),
     }
     asked = {name: getattr(choices, name) for name in READING if getattr(choices, name) not in (None, "", {})}

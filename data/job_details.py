@@ -105,7 +105,10 @@ def _platform(model: str, book: Catalogue) -> tuple[str | None, str]:
         return named.platform_id, ""
     same = of_model(gpu, book)
     if named.code == "form_factor" and len(same) == 1:
-        check = f"{same[0].name} is the only one of that model in the catalogue, so check the form factor"
+        check = (
+            f"the scheduler names no form factor and the catalogue knows only {same[0].name}: PCIe and NVL "
+            "cards are not in it, so choose otherwise, or no platform, if it was one of those"
+        )
         return same[0].platform_id, check
     names = " or ".join(p.name for p in same)
     if named.code == "a100_40gb" and "40" not in gpu:

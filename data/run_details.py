@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import duckdb
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -15,6 +15,7 @@ from data.errors import UserError
 from data.facts_base import gpu_number
 from data.job_details import job_hints, model_words
 from data.readers.base import Choices
+from data.resumption import check_resumed
 from data.services import METERED_SERVICES
 from data.sql import first
 from data.view import View
@@ -54,8 +55,9 @@ class PoolDetails(BaseModel):
 class RunDetails(BaseModel):
     """Everything a person decided about one run; a later RunDetails of the run replaces an earlier one.
 
-    `status` overrides what files say, by attempt number. `start_checkpoint`: what the money started from, a
-    checkpoint that is not the run's own, or FIRST_LOGGED. None leaves a cell to the files.
+    `status` overrides what files say, by attempt number, and so does `resumed`: the step that an attempt
+    resumed from, 0 for a start from nothing. `start_checkpoint`: what the money started from, a checkpoint
+    that is not the run's own, or FIRST_LOGGED. None leaves a cell to the files.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -68,6 +70,7 @@ class RunDetails(BaseModel):
     mode: Mode | None = None
     pools: tuple[PoolDetails, ...] = ()
     status: Mapping[int, Status] = Field(default_factory=dict)
+    resumed: Mapping[int, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
     note: str | None = None
     start_checkpoint: str | None = None
 
@@ -121,6 +124,7 @@ def save_details(store: "Store", details: RunDetails) -> None:
             )
         check_details(details, catalogue)
         _check_start(store, details)
+        check_resumed(store, details.run, details.resumed)
         payload = details.model_dump(mode="json", exclude_none=True)
         decision = store.workspace.decide("run_details", payload, run=details.run)
         with store.transaction() as con:
@@ -138,14 +142,18 @@ def current_details(source: "Store | View", run: str) -> RunDetails:
 
 
 def start_choices(source: "Store | View", run: str) -> list[str]:
-    """What `start_checkpoint` of a run may be: FIRST_LOGGED, baselines, then checkpoints of other runs."""
-    rows = _rows(source, _OTHER_CHECKPOINTS, [run, BY_DETAILS])
+    """What `start_checkpoint` of a run may be: FIRST_LOGGED, baselines, then checkpoints of other runs;
+    those of the made-up example only for its own runs, and the other way round.
+    """
+    rows = _rows(source, _OTHER_CHECKPOINTS, {"run": run, "by": BY_DETAILS})
     return [FIRST_LOGGED, *(name for (name,) in rows)]
 
 
 _OTHER_CHECKPOINTS = """
-SELECT checkpoint FROM checkpoints WHERE run IS DISTINCT FROM ? AND upload_id <> ?
-ORDER BY run IS NOT NULL, run, step, checkpoint
+SELECT c.checkpoint FROM checkpoints c LEFT JOIN uploads u USING (upload_id)
+WHERE c.run IS DISTINCT FROM $run AND c.upload_id <> $by
+    AND coalesce(u.synthetic, false) = coalesce((SELECT synthetic FROM runs WHERE run = $run), false)
+ORDER BY c.run IS NOT NULL, c.run, c.step, c.checkpoint
 """
 
 
@@ -369,7 +377,7 @@ def _put(con: duckdb.DuckDBPyConnection, run: str, details: Mapping[str, Any], o
     )
 
 
-def _rows(source: "Store | View", sql: str, params: list[Any]) -> list[tuple[Any, ...]]:
+def _rows(source: "Store | View", sql: str, params: list[Any] | dict[str, Any]) -> list[tuple[Any, ...]]:
     if isinstance(source, View):
         return source.rows(sql, params)
     with source.view() as view:

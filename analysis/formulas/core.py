@@ -26,7 +26,7 @@ METRICS = (
         "step seconds on the surviving lineage x GPUs / billed GPU-seconds",
         "frac",
         "campaign",
-        "exact; an upper bound when the file holds no clock",
+        "exact; an upper bound when the file holds no clock; possible range where a resumption is assumed",
     ),
     Formula(
         "usd_by_phase",

@@ -29,6 +29,8 @@ NAMES: dict[str, tuple[str, ...]] = {
     "split": ("split", "data_split", "subset"),
     "harness": ("harness", "agent", "agent_class", "scaffold"),
     "effort": ("effort", "reasoning_effort", "thinking_budget", "max_tokens"),
+    "run": ("run", "run_name"),
+    "step": ("step", "global_step", "checkpoint_step"),
 }  # fmt: skip
 """Meaning -> names in files, folded; the first that a file has wins."""
 SURE_TASKS = frozenset(NAMES["task"][:8]) | {"task"}
@@ -47,7 +49,11 @@ def folded(name: str) -> str:
 
 
 def find_fields(names: Sequence[str], chosen: Mapping[str, str]) -> dict[str, str]:
-    """Meaning -> the name in the file: what a person chose first, then the usual names in their order."""
+    """Meaning -> the name in the file: what a person chose first, then the usual names in their order.
+
+    Run and step say whose checkpoint it was only together: a lone `run` may number repeats, a lone `step` the
+    steps of an agent.
+    """
     found = {meaning: name for name in names if (meaning := chosen.get(name)) in NAMES}
     by_folded = {folded(name): name for name in reversed(names)}
     for meaning, usual in NAMES.items():
@@ -56,6 +62,10 @@ def find_fields(names: Sequence[str], chosen: Mapping[str, str]) -> dict[str, st
         place = next((n for n in usual if n in by_folded and by_folded[n] not in found.values()), None)
         if place is not None:
             found[meaning] = by_folded[place]
+    if "run" not in found or "step" not in found:
+        for meaning in ("run", "step"):
+            if chosen.get(found.get(meaning, "")) != meaning:
+                found.pop(meaning, None)
     return found
 
 

@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from data.resumption import ASSUMED
 from data.view import View
 
 _TABLE = """
@@ -13,7 +14,11 @@ select pool, min(role) as role, min(platform) as platform, max(gpus) as gpus, ma
        min(price_id) as price_id
   from allocations where run = ? group by pool order by pool
 """
-_ATTEMPTS = "select attempt, status, elapsed_s, elapsed_basis from attempts where run = ? order by attempt"
+_ATTEMPTS = f"""
+select t.attempt, t.status, t.elapsed_s, t.elapsed_basis, t.resumed_from_step,
+       coalesce({ASSUMED}, false) as resumed_assumed
+  from attempts t where t.run = ? order by t.attempt
+"""
 
 
 def table(view: View) -> pd.DataFrame:
@@ -27,7 +32,7 @@ def pools(view: View, run: str) -> pd.DataFrame:
 
 
 def attempts(view: View, run: str) -> pd.DataFrame:
-    """Attempts of a run: attempt, status, elapsed_s, elapsed_basis."""
+    """Attempts of a run: attempt, status, elapsed_s, elapsed_basis, resumed_from_step, resumed_assumed."""
     return view.frame(_ATTEMPTS, [run])
 
 

@@ -4,6 +4,7 @@ import pandas as pd
 
 from data.queries.filters import ALL_STEPS, LINEAGE, ONE_STEP, PICKED, STEP_CLOCK, Filters
 from data.queries.sums import total
+from data.resumption import ASSUMED
 from data.view import View
 
 _ATTEMPTS = f"""
@@ -21,7 +22,8 @@ totals as (
     from one_step o join kept k using (run, attempt) group by o.run, o.attempt
 )
 select t.run, t.attempt, coalesce(t.status, 'unknown') as status, t.cause, t.started_at, t.ended_at,
-       t.elapsed_s, t.elapsed_basis, t.resumed_from_step, t.resumed_from_attempt, k.keep_step,
+       t.elapsed_s, t.elapsed_basis, t.resumed_from_step, t.resumed_from_attempt,
+       coalesce({ASSUMED}, false) as resumed_assumed, k.keep_step,
        case when k.keep_step = {ALL_STEPS} then 1.0
             when k.keep_step = -{ALL_STEPS} then 0.0
             when k.keep_step >= 0 and x.step_s > 0 then coalesce(x.step_s_kept, 0) / x.step_s end as

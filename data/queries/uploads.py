@@ -17,8 +17,9 @@ select upload_id, name, format, records, stored, quarantined, ignored, size_byte
 """
 _FILES = """
 select u.upload_id, u.name, u.format, u.uploaded_at, u.size_bytes, u.receipt->'joins' as joins
-  from uploads u join (select distinct upload_id from upload_links where kind = 'run' and name = $run) l
-    using (upload_id)
+  from uploads u join (
+    select upload_id from upload_links where kind = 'run' and name = $run
+    union select upload_id from scheduler_jobs where run = $run) l using (upload_id)
  order by u.uploaded_at, u.upload_id
 """
 _ONE = "select receipt, choices from uploads where upload_id = ?"
@@ -36,7 +37,7 @@ def listing(view: View) -> pd.DataFrame:
 
 
 def files_of(view: View, run: str) -> pd.DataFrame:
-    """The uploads a run is made of, oldest first; `joins` are those to this run."""
+    """The uploads a run is made of, oldest first, with files of its jobs; `joins` are those to this run."""
     frame = _joined(view.frame(_FILES, {"run": run}))
     mine = [[j for j in joins if j["run"] == run] for joins in frame["joins"]]
     return frame.assign(joins=pd.Series(mine, index=frame.index, dtype=object))

@@ -55,7 +55,8 @@ class Sniff:
 class Choices:
     """What a person has decided about one file. Empty means: take it from the file or leave it open.
 
-    `step`: the step of `run` whose checkpoint an evaluation measured.
+    `step`: the step of `run` whose checkpoint an evaluation measured. `benchmark`: the one that results by
+    task belong to where no column names it.
     """
 
     format: str | None = None
@@ -69,6 +70,7 @@ class Choices:
     gpus_rollout: int | None = None
     host: str | None = None
     step: int | None = None
+    benchmark: str | None = None
     synthetic: bool = False
     columns: Mapping[str, str] = field(default_factory=dict)
 

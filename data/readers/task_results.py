@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePath
 
 from data.eval_batch import EvalRows, as_number, as_text, owner_of
@@ -20,7 +21,9 @@ SANDBOX = frozenset(
      "sandbox", "sandbox_id"}
 )  # fmt: skip
 OTHERS = frozenset({"filtered_resps", "resps", "test_result"})
-_EVALS = ("benchmark", "split", "harness", "effort", "benchmark_version", "model")
+_EVALS = ("benchmark", "split", "harness", "effort", "benchmark_version", "model", "run")
+_OWN_STEP = frozenset({"step", "global_step"})
+"""Of a training log, and of results that name run and step of the checkpoint."""
 
 
 class TaskResultsReader:
@@ -38,7 +41,8 @@ class TaskResultsReader:
             return Sniff(0.0, "no field for the task and its result")
         why = f"'{fields['task']}' names tasks and '{fields['passed']}' their results"
         sure = folded(fields["task"]) in SURE_TASKS and folded(fields["passed"]) in SURE_RESULTS
-        training = sum(bool(_TRAINING.match(name)) for name in folded_names)
+        mine = _OWN_STEP if sure and {"run", "step"} <= fields.keys() else frozenset[str]()
+        training = sum(bool(_TRAINING.match(name)) for name in folded_names - mine)
         if "eval_id" in folded_names:
             return Sniff(0.2, f"{why}; the template eval_tasks fits better")
         if folded_names & SANDBOX:
@@ -69,14 +73,22 @@ class TaskResultsReader:
         rows.warnings += items.warnings
         rows.unmapped += items.unread
         for group in groups.values():
-            model = as_text(group.key.pop("model"))
-            rows.add(owner_of(model, source, choices), group.values(), group.tasks)
+            model, run = as_text(group.key.pop("model")), as_text(group.key.pop("run"))
+            step = as_number(group.key.pop("step"))
+            own = replace(
+                choices,
+                run=choices.run or run,
+                step=choices.step if choices.step is not None or step is None else int(step),
+            )
+            rows.add(owner_of(model, source, own), group.values(), group.tasks)
         _note_gaps(rows, list(groups.values()))
-        target = {"model": "evals.checkpoint"}
+        target = {"model": "evals.checkpoint", "step": "evals.step"}
         for meaning, name in fields.items():
             table = "evals" if meaning in _EVALS else "eval_tasks"
             rows.mapped[name] = target.get(meaning) or f"{table}.{meaning}"
-        return rows.finish()
+        batch = rows.finish()
+        batch.names_runs = "run" in fields and not choices.run
+        return batch
 
 
 def take_result(
@@ -92,7 +104,11 @@ def take_result(
     if task is None or passed is None:
         rows.set_aside.append(SetAside(line, reason if task else "no task is named", text[:TEXT_LIMIT]))
         return
-    key = _key(rows, fields, value)
+    step, odd = _step(value, fields)
+    if odd:
+        rows.set_aside.append(SetAside(line, odd, text[:TEXT_LIMIT]))
+        return
+    key = _key(rows, fields, value) | {"step": step}
     group = groups.setdefault(tuple(key.values()), TaskGroup(key))
     row: Row = {"task": task, "passed": passed}
     row["cluster"] = as_text(value.get(fields.get("cluster", ""))) or repository_of(task)
@@ -110,13 +126,30 @@ def take_result(
 def _key(rows: EvalRows, fields: Mapping[str, str], value: Mapping[str, object]) -> Row:
     key: Row = {name: as_text(value.get(fields.get(name, ""))) for name in _EVALS}
     if key["benchmark"] is None:
+        key["benchmark"] = rows.choices.benchmark
+    if key["benchmark"] is None:
         stem = PurePath(rows.source.name).stem
         key["benchmark"] = _DATE.sub("", stem) or stem
-        text = f"No field names the benchmark: it is called {key['benchmark']} after the file."
+        text = (
+            f"No field names the benchmark: it is called {key['benchmark']} after the file. A file of "
+            "another name is another benchmark, never compared with this one: name the benchmark of both "
+            "under 'Read it differently'."
+        )
         if text not in rows.warnings:
             rows.warnings.append(text)
     key["metric"] = folded(fields["passed"])
     return key
+
+
+def _step(value: Mapping[str, object], fields: Mapping[str, str]) -> tuple[int | None, str]:
+    """(step of the checkpoint, ""), None where the cell is empty, or (None, why it is none)."""
+    cell = value.get(fields.get("step", ""))
+    number = _number(cell)
+    if number is None:
+        return None, "" if as_text(cell) is None else "the step is not a number"
+    if number < 0 or number != int(number):
+        return None, "the step is not a whole number from 0 up"
+    return int(number), ""
 
 
 def _amount(value: Mapping[str, object], name: str, line: int, bad: list[SetAside]) -> float | None:

@@ -18,6 +18,8 @@ from pages.parts.run_form import show_run_form
 from pages.parts.upload_actions import format_titles
 from pages.parts.words import ALGORITHMS, MODES
 
+LAST = "details_last_run"
+"""Kept beside the chooser, whose own value is gone once another page was open."""
 EDITABLE = ["campaign", "llm", "algorithm", "mode", "team", "note"]
 
 
@@ -39,11 +41,20 @@ def show_details(store: Store) -> None:
     if st.button("Save the table", key="save_details_table", icon=":material/save:"):
         _save(store, before, edited)
     names = list(frame["run"])
-    first = next((i for i, done in enumerate(frame["complete"]) if not done), 0)
+    first = names.index(first_run(frame, st.session_state.get(LAST)))
     run = st.selectbox("Pools and details of", names, index=first, key="details_run")
     if run in names:
+        st.session_state[LAST] = run
         _made_of(store, run)
         show_run_form(store, run, key=f"tab_{run}")
+
+
+def first_run(frame: pd.DataFrame, last: str | None) -> str:
+    """The run that was open last; else an own one that lacks something, an own one, one of the example."""
+    if last in set(frame["run"]):
+        return str(last)
+    rank = frame["synthetic"].fillna(False).astype(int) * 2 + frame["complete"].astype(int)
+    return str(frame["run"].iloc[int(rank.to_numpy().argmin())])
 
 
 def _made_of(store: Store, run: str) -> None:
@@ -60,9 +71,12 @@ def _made_of(store: Store, run: str) -> None:
                 "File": files["name"],
                 "Format": [titles.get(f, f) for f in files["format"]],
                 "Attempts": [
-                    ", ".join(str(j["attempt"] or "all") for j in joins) for joins in files["joins"]
+                    ", ".join(str(j["attempt"] or "all") for j in joins) or "its jobs"
+                    for joins in files["joins"]
                 ],
-                "Joined because": [short(joins)[1] for joins in files["joins"]],
+                "Joined because": [
+                    short(joins)[1] or "jobs in it belong to the run" for joins in files["joins"]
+                ],
             }
         )
         st.dataframe(shown, hide_index=True, key=f"made_of_{run}", alt="Files this run is made of")

@@ -33,6 +33,7 @@ from pages.parts.words import ALGORITHMS, MODES, md_escape
 
 POOL_COLUMNS = ["pool", "role", "platform", "gpus", "cores", "price_id", "seconds"]
 STATUSES = list(get_args(Status))
+RESUMED_HELP = "Step of the checkpoint it started from; 0 for a start from nothing. Empty: as the files say."
 FIELD_WORDS = {
     "gpus": "GPUs",
     "gpus_train": "training GPUs",
@@ -65,12 +66,12 @@ def show_run_form(store: Store, run: str, *, key: str) -> None:
         pools = initial_pools(details, known, hints)
         shared = _shared_platform(pools, catalogue, key)
         pools = with_platform(_pool_editor(pools, catalogue, key), shared)
-        status = _status_editor(attempts, details, key)
+        chosen |= _attempts_editor(attempts, details, key)
         chosen["start_checkpoint"] = _started_from(starts, details, key)
         note = st.text_input("Note", value=details.note or "", key=f"note_{key}", max_chars=500)
         if not st.form_submit_button("Save run details", type="primary", icon=":material/save:"):
             return
-    _save(store, catalogue, details, {**chosen, "status": status, "note": note.strip() or None}, pools)
+    _save(store, catalogue, details, {**chosen, "note": note.strip() or None}, pools)
 
 
 def initial_pools(details: RunDetails, known: pd.DataFrame, hints: Sequence[Suggestion]) -> pd.DataFrame:
@@ -271,17 +272,20 @@ def _pool_editor(frame: pd.DataFrame, catalogue: Catalogue, key: str) -> pd.Data
     return edited
 
 
-def _status_editor(attempts: pd.DataFrame, details: RunDetails, key: str) -> dict[int, str]:
+def _attempts_editor(attempts: pd.DataFrame, details: RunDetails, key: str) -> dict[str, dict[int, Any]]:
+    """Status and resumption by attempt: what a person said before, with what is edited now."""
     if attempts.empty:
-        return dict(details.status)
+        return {"status": dict(details.status), "resumed": dict(details.resumed)}
     frame = attempts[["attempt", "status"]].copy()
     frame["hours"] = attempts["elapsed_s"] / 3600
     frame["basis"] = attempts["elapsed_basis"]
+    step, assumed = attempts["resumed_from_step"].astype("float64"), attempts["resumed_assumed"].astype(bool)
+    frame["resumed"], frame["assumed"] = step.mask(assumed), step.where(assumed)
     with st.expander("Attempts and how they ended", icon=":material/flag:"):
         edited = st.data_editor(
             frame,
             hide_index=True,
-            disabled=["attempt", "hours", "basis"],
+            disabled=["attempt", "hours", "basis", "assumed"],
             key=f"status_{key}",
             alt="Attempts and their status",
             column_config={
@@ -291,14 +295,29 @@ def _status_editor(attempts: pd.DataFrame, details: RunDetails, key: str) -> dic
                 ),
                 "hours": st.column_config.NumberColumn("Hours", format="%.2f"),
                 "basis": st.column_config.TextColumn("Time from"),
+                "resumed": st.column_config.NumberColumn(
+                    "Resumed from step", min_value=0, step=1, format="%d", help=RESUMED_HELP
+                ),
+                "assumed": st.column_config.NumberColumn("Assumed from step numbers", format="%d"),
             },
         )
-    changed = {
-        int(new["attempt"]): str(new["status"])
-        for old, new in zip(frame.to_dict("records"), edited.to_dict("records"), strict=True)
-        if old["status"] != new["status"]
-    }
-    return {**dict(details.status), **changed}
+    return edited_attempts(frame, edited, details)
+
+
+def edited_attempts(
+    before: pd.DataFrame, after: pd.DataFrame, details: RunDetails
+) -> dict[str, dict[int, Any]]:
+    """Status and resumption by attempt after an edit; an emptied step leaves the attempt to the files."""
+    status, resumed = dict(details.status), dict(details.resumed)
+    for old, new in zip(before.to_dict("records"), after.to_dict("records"), strict=True):
+        attempt = int(new["attempt"])
+        if old["status"] != new["status"]:
+            status[attempt] = new["status"]
+        if pd.isna(new["resumed"]):
+            resumed.pop(attempt, None)
+        elif old["resumed"] != new["resumed"]:
+            resumed[attempt] = int(new["resumed"])
+    return {"status": status, "resumed": resumed}
 
 
 def _save(

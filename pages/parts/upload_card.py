@@ -243,6 +243,7 @@ def _choices(store: Store, receipt: Receipt, choices: Mapping[str, Any], key: st
         zone = st.selectbox("Time zone of stamps without one", zones, index=0, key=f"zone_{key}")
         run = st.text_input("Run", value=str(choices.get("run") or ""), key=f"run_{key}", max_chars=200)
         host = st.text_input("Host", value=str(choices.get("host") or ""), key=f"host_{key}", max_chars=200)
+        whose = _evaluated(receipt, choices, key)
         formats = actions.format_titles()
         names = [name for name in formats if name != FORMAT or name == receipt.format]
         index = names.index(receipt.format) if receipt.format in names else 0
@@ -250,12 +251,38 @@ def _choices(store: Store, receipt: Receipt, choices: Mapping[str, Any], key: st
             "Format", names, index=index, format_func=formats.__getitem__, key=f"format_{key}"
         )
         if st.form_submit_button("Read again", icon=":material/refresh:"):
-            wanted = {"timezone": zone, "run": run.strip(), "host": host.strip()}
+            wanted: dict[str, Any] = {"timezone": zone, "run": run.strip(), "host": host.strip(), **whose}
             if form != receipt.format or choices.get("format"):
                 wanted["format"] = form
             if form != receipt.format:
                 wanted["columns"] = {}
             actions.read_again(store, receipt, {**choices, **wanted})
+
+
+def _evaluated(receipt: Receipt, choices: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Fields of a file of scores: the step of the run that was evaluated, and the benchmark of its tasks."""
+    if not receipt.rows_written.get("evals"):
+        return {}
+    step = st.number_input(
+        "Step of the run that was evaluated",
+        value=choices.get("step"),
+        min_value=0,
+        step=1,
+        key=f"step_{key}",
+        help="With the run above it says whose checkpoint this was.",
+        placeholder="Not known",
+    )
+    found: dict[str, Any] = {"step": None if step is None else int(step)}
+    if receipt.rows_written.get("eval_tasks"):
+        name = st.text_input(
+            "Benchmark",
+            value=str(choices.get("benchmark") or ""),
+            key=f"benchmark_{key}",
+            max_chars=200,
+            help="Where no column names it. Files are compared only on the same benchmark.",
+        )
+        found["benchmark"] = name.strip()
+    return found
 
 
 def _actions(store: Store, receipt: Receipt, key: str) -> None:

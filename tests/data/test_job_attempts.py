@@ -14,7 +14,7 @@ from data.ingest import ingest_file, rebuild, undo_upload
 from data.job_attempts import Job, LogAttempt, place, status_of
 from data.job_fold import Held
 from data.job_pools import of_jobs
-from data.queries.uploads import listing
+from data.queries.uploads import files_of, listing
 from data.readers.base import Choices
 from data.rejoin import join_upload
 from data.store import Store
@@ -272,3 +272,10 @@ def test_the_list_of_uploads_names_the_runs_of_a_scheduler_file(store: Store) ->
     with store.view() as view:
         tied = listing(view).set_index("name")["tied"]
     assert {name: list(runs) for name, runs in tied.items()} == {"jobs.txt": ["kestrel"], "steps.csv": []}
+
+
+def test_a_run_is_made_of_the_scheduler_file_too(store: Store) -> None:
+    load(store, STEPS, "steps.csv", platform="h100-sxm", gpus=64)
+    load(store, HEAD + FAILED + DONE, "jobs.txt", timezone="UTC")
+    with store.view() as view:
+        assert sorted(files_of(view, "kestrel")["name"]) == ["jobs.txt", "steps.csv"]

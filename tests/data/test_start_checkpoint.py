@@ -105,3 +105,9 @@ def test_a_checkpoint_of_the_run_itself_or_an_unknown_one_is_refused(loaded):
         with pytest.raises(UserError, match="no checkpoint") as caught:
             start(loaded, name)
         assert "base" in caught.value.remedy
+
+
+def test_checkpoints_of_the_made_up_example_are_no_start_of_an_own_run(loaded):
+    made_up = b"checkpoint,run,attempt,step,parent\nexample-base,,,,\n"
+    ingest_file(loaded, io.BytesIO(made_up), "example_checkpoints.csv", Choices(synthetic=True))
+    assert "example-base" not in start_choices(loaded, RUN)
