@@ -133,7 +133,7 @@ _CODES = {
 """Columns whose values are names of ours; names of runs, hosts and teams are never touched."""
 _TOLD_BY = {
     "part": ("label",), "option": ("label",), "against": ("label",), "input": ("label",), "field": ("label",),
-    "measure": ("label",), "bucket": ("name",),
+    "measure": ("label",), "line": ("label",), "bucket": ("name",),
 }  # fmt: skip
 """Columns of codes that another column of the table says in words."""
 
