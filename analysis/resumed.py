@@ -59,8 +59,8 @@ def resumption_notices(rows: Sequence[Row], tries: Mapping[Key, Row]) -> list[No
         if known(most):
             bound = f" ${least:,.2f} counts as lost; from nothing, up to ${most:,.2f} would be."
         words = (
-            f"Where {run} resumed is {ASSUMED}, no file says it: {', '.join(said)}.{bound} To settle it, give "
-            "\"resumed from step\" under 'Attempts and how they ended' in its run details."
+            f"Where {run} resumed is {ASSUMED}, no file says it: {', '.join(said)}.{bound} To settle it, "
+            "give \"resumed from step\" under 'Attempts and how they ended' in its run details."
         )
         out.append(Notice(CODE, words, run))
     return out
