@@ -89,6 +89,8 @@ with head:
 show_chart(picture(waste_charts.ladder, waste, state.theme), key="utilisation-ladder")
 
 st.subheader("What was measured", anchor=False)
+if any(notice.code == "held_not_billed" for notice in waste.warnings):
+    st.caption("Of the GPU-hours that were held, billed or not: no share below is one of dollars.")
 absent = "" if measure in recorded else f"**{md_escape(name(measure))}: not recorded** for this choice.  \n"
 st.caption(
     f"{md_escape(result.answer)}  \n{absent}**Proves** that {md_escape(MEASURES[measure].proves)}.  \n"
