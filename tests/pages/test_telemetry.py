@@ -291,7 +291,8 @@ def test_blank_rows_of_the_pool_editor_are_left_out() -> None:
 def test_run_details_show_names_and_keep_ids(app: App, store: Store) -> None:
     at = _upload(app, "run.log", verl_log())
     boxes = {s.label: s for s in at.selectbox}
-    assert "Qwen2.5 7B" in boxes["Model"].options and "qwen2.5-7b" not in boxes["Model"].options
+    models = boxes["Model"].options
+    assert "Qwen2.5 7B (qwen2.5-7b)" in models and "qwen2.5-7b" not in models
     assert "H100 SXM" in boxes["Platform"].options
     assert {"GRPO", "distillation"} <= set(boxes["Algorithm"].options)
     assert "one step off" in boxes["Mode"].options
