@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from analysis.frames import Row, known, number, records
 from analysis.phases import OUTSIDE, UNATTRIBUTED, match_pools
+from analysis.resumed import resting
 from analysis.spend import Spend
 from analysis.waste_owners import Owner
 from analysis.waste_samples import Evidence
@@ -23,7 +24,8 @@ OVERLAPPING = ("one_step_off", "async")
 class Inside:
     """`bubble_s`, `long_s`: seconds of waits of a pool's clock, shorter and longer than the idle rule;
     `held_s`: seconds the pool was held; `gpus` of it; `kept`: surviving share of an attempt, 0 for those of
-    `unclear`, of which it is not known.
+    `unclear`, of which it is not known. `assumed`: attempts that survive only if an assumed resumption is
+    right.
     """
 
     bubble_s: Mapping[Pool, float]
@@ -32,6 +34,7 @@ class Inside:
     gpus: Mapping[Pool, float]
     kept: Mapping[tuple[str, int], float]
     unclear: frozenset[tuple[str, int]] = frozenset()
+    assumed: frozenset[tuple[str, int]] = frozenset()
 
     def of_slot(self, slot: Owner, evidence: Evidence) -> tuple[float, float]:
         """(bubble share of working time, lost share of the rest) of everyone measured in a slot."""
@@ -50,7 +53,8 @@ class Inside:
 
     def lost_s(self, owner: Owner) -> float:
         """Most GPU-seconds of an owner outside the surviving lineage; infinite where nothing bounds them."""
-        rest = {key: 1.0 if key in self.unclear else 1 - f for key, f in self.kept.items()}
+        open_keys = self.unclear | self.assumed
+        rest = {key: 1.0 if key in open_keys else 1 - f for key, f in self.kept.items()}
         return self._at_most(owner, rest) if self._attempts(owner) else 0.0
 
     def _at_most(self, owner: Owner, frac: Mapping[tuple[str, int], float]) -> float:
@@ -119,7 +123,8 @@ def read_inside(view: View, spend: Spend, filters: Filters, limits: Thresholds) 
         if modes.get(row["run"]) in OVERLAPPING and key in pools:
             short[key] = short.get(key, 0.0) + row["short_s"]
             long[key] = long.get(key, 0.0) + row["long_s"]
-    tries = {(r["run"], r["attempt"]): number(r["kept_frac"]) for r in records(spend.attempts)}
+    attempts = {(r["run"], r["attempt"]): r for r in records(spend.attempts)}
+    tries = {key: number(row["kept_frac"]) for key, row in attempts.items()}
     return Inside(
         bubble_s=short,
         long_s=long,
@@ -127,6 +132,7 @@ def read_inside(view: View, spend: Spend, filters: Filters, limits: Thresholds) 
         gpus={key: row["gpus"] for key, row in pools.items()},
         kept={key: kept if known(kept) else 0.0 for key, kept in tries.items()},
         unclear=frozenset(key for key, kept in tries.items() if not known(kept)),
+        assumed=frozenset(resting(attempts)),
     )
 
 

@@ -41,12 +41,14 @@ def ends_of(
     kept: dict[int, float],
     held_h: dict[int, float],
     unclear: tuple[int, ...] = (),
+    assumed: tuple[int, ...] = (),
 ) -> tuple[float, Ends]:
     """(productive value, bounds) of attempts of one GPU each that were held so long."""
     inside = Inside(
         {}, {}, {("r", a, "all"): h * HOUR for a, h in held_h.items()},
         {("r", a, "all"): 1.0 for a in held_h},
         {("r", a): frac for a, frac in kept.items()}, frozenset(("r", a) for a in unclear),
+        frozenset(("r", a) for a in assumed),
     )  # fmt: skip
     bill = cut_bill(shares, True, Evidence(2, 0, measured, [], 0.0, 0.0, True, False, ()), inside)
     sheet = in_cents(bill)
@@ -83,6 +85,13 @@ def test_no_file_says_which_seconds_of_an_attempt_survived() -> None:
     assert value == 8.0
     assert (ends.productive_low, ends.productive_high) == pytest.approx((0.0, 16.0))
     assert (ends.lost_low, ends.lost_high, ends.outside) == pytest.approx((0.0, 16.0, 0.0))
+
+
+def test_what_survives_by_an_assumption_may_be_lost_whole() -> None:
+    """10 hours at $4, all worked: 5 survive if the resumption is as assumed, none if it is not."""
+    value, ends = ends_of([paid(1, 40, 10)], seen(1, 0, 10), {1: 0.5}, {1: 10.0}, assumed=(1,))
+    found = (ends.productive_low, value, ends.productive_high, ends.lost_low, ends.lost_high)
+    assert found == pytest.approx((0.0, 20.0, 20.0, 20.0, 40.0))
 
 
 def test_the_surviving_hours_are_bounded_over_all_days_at_the_dearest() -> None:
