@@ -2,11 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
-from analysis.idle_bridge import LABELS as IDLE_WORDS
-from analysis.lost import KIND_WORDS as LOST_WORDS
-from analysis.month import LABELS as MONTH_WORDS
 from charts.columns import column_label, has_value_labels, value_label
 from reports.precision import is_dollars
 
@@ -144,9 +142,6 @@ def _inside(text: str) -> str:
 
 
 _VALUES: dict[str, str] = {
-    **{k: _inside(v) for k, v in LOST_WORDS.items()},
-    **{k: v for k, v in IDLE_WORDS.items() if k != "unknown"},
-    **{k: _inside(v) for k, v in MONTH_WORDS.items()},
     "gpu_h": "GPU-hours",
     "vendor_spec": "vendor",
     "seed_article_only": "one article",
@@ -158,6 +153,20 @@ _VALUES: dict[str, str] = {
     "gpu": "GPU",
     "cpu": "CPU",
 }
+
+
+@cache
+def _values() -> dict[str, str]:
+    """Words of codes; those of questions are imported when a report is drawn, not when the command starts."""
+    from analysis.idle_bridge import LABELS as IDLE
+    from analysis.lost import KIND_WORDS as LOST
+    from analysis.month import LABELS as MONTH
+
+    idle = {k: v for k, v in IDLE.items() if k != "unknown"}
+    asked = {k: _inside(v) for k, v in LOST.items()} | idle | {k: _inside(v) for k, v in MONTH.items()}
+    return asked | _VALUES
+
+
 _CODE = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)+")
 _GPU = re.compile(r"\bgpu\b")
 
@@ -187,8 +196,8 @@ def value_words(column: str, value: str) -> str:
         return "not matched"
     if column == "threshold" and value in SETTINGS:
         return SETTINGS[value]
-    if value in _VALUES:
-        return _VALUES[value]
+    if value in _values():
+        return _values()[value]
     if has_value_labels(column):
         value = str(value_label(column, value))
     if not _CODE.fullmatch(value):
