@@ -9,7 +9,7 @@ METRICS = (
         "productive work of the waste identity / charges: the effective cost of the period before credits",
         "frac",
         "bill",
-        "low: without working time that lacks a proof of progress or may be lost; high: with all unknown time "
-        "that may be on the surviving lineage",
+        "low: without working time that lacks a proof of progress or may be lost; high: with all unknown "
+        "time that may be on the surviving lineage",
     ),
 )

@@ -43,8 +43,8 @@ METRICS = (
         "working - bubble (short waits for the other pool) - lost (attempts outside the surviving lineage)",
         "usd",
         "bill | campaign",
-        "low: without working time that lacks a proof of progress or may be lost; high: with all unknown time "
-        "that may be on the surviving lineage",
+        "low: without working time that lacks a proof of progress or may be lost; high: with all unknown "
+        "time that may be on the surviving lineage",
     ),
     Formula(
         "waste_coverage",
