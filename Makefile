@@ -12,7 +12,7 @@ KEPT := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python
 COMPILE := $(KEPT) -c 'from data.gpu import plain_kernels, plain_minutes'; \
 	$(KEPT) -m pytest -m "not full" --collect-only -qq >/dev/null
 # Dear groups first, in the order of tests/conftest.py, not those of most tests.
-DIST := -n $(WORKERS) --dist loadgroup --no-loadscope-reorder --durations=15 -rs
+DIST := -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=15 -rs
 
 .PHONY: run setup test test-full prepare check bench shots clean
 
