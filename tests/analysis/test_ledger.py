@@ -147,11 +147,11 @@ def test_every_question_survives_an_empty_home(home: Home, empty_home: Home, que
 @pytest.mark.parametrize(
     "strip",
     [
-        ["steps", "step_phases"],
+        pytest.param(["steps", "step_phases"], marks=pytest.mark.full),
         ["allocations"],
-        ["evals", "checkpoints"],
+        pytest.param(["evals", "checkpoints"], marks=pytest.mark.full),
         ["step_phases"],
-        ["allocations", "steps", "step_phases", "evals", "checkpoints"],
+        pytest.param(["allocations", "steps", "step_phases", "evals", "checkpoints"], marks=pytest.mark.full),
         ["attempts", "allocations", "steps", "step_phases", "evals", "checkpoints", "campaigns"],
     ],
     ids="+".join,

@@ -38,7 +38,7 @@ def assert_clean_report(page, width):
 def test_share_open_in_a_clean_browser_and_revoke(browser, server, tmp_path):
     owner = browser.new_context(viewport={"width": 1280, "height": 900})
     page = owner.new_page()
-    page.goto(server.url + "/")
+    page.goto(server.url + "/?runs=h100-sync")
     dialog = page.get_by_role("dialog")
     share = page.get_by_role("button", name="Share")
     share.first.wait_for(timeout=LOAD_MS)

@@ -43,7 +43,7 @@ def test_the_gpus_and_the_model_of_a_job_are_proposed_and_count_only_when_saved(
     assert (found["gpus"].value, found["gpus"].source) == (16, SCHEDULER)
     assert "job 4711 held 16 GPUs (h100) on 2 nodes" in found["gpus"].how
     assert (found["platform"].value, found["platform"].source) == ("h100-sxm", SCHEDULER)
-    assert "check the form factor" in found["platform"].how
+    assert "so choose otherwise" in found["platform"].how
     lacking = {m.field: m for m in missing_for_cost(store, "grpo-sample")}
     assert (lacking["gpus"].proposal, lacking["platform"].proposal) == (16, "h100-sxm")
     with store.view() as view:
