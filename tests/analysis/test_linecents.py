@@ -22,6 +22,7 @@ from analysis.reconciled import tables
 from analysis.reconciliation import ReconciliationParams, compute
 from tests.analysis.bills import DAY, charge, load, loaded, reconciled
 from tests.analysis.conftest import Home
+from tests.examples import some
 
 D = Decimal
 OTHER = "b" * 16
@@ -81,7 +82,7 @@ def all_tables(lines: list[Line]) -> dict[str, pd.DataFrame]:
 AMOUNTS = st.integers(-400, 4000).map(lambda n: D(n) / 200)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=some(15), deadline=None)
 @given(st.lists(st.tuples(AMOUNTS, st.sampled_from(KINDS), st.sampled_from("xyz")), min_size=1, max_size=12))
 @example([(D("412.335"), "run", "x"), (D("0.005"), "open", "y"), (D("0.005"), "commitment", "y")])
 @example([(D("0.005"), "run", "x"), (D("0.005"), "commitment", "x"), (D("0.005"), "idle", "x")])

@@ -203,6 +203,7 @@ def costs(folder: Path, pieces: list[str]) -> list[dict]:
     return found
 
 
+@pytest.mark.full
 def test_a_push_a_step_with_a_restart_costs_what_one_file_costs(tmp_path: Path) -> None:
     rows = [verl(n) for n in range(1, 9)] + [verl(n, 1.0) for n in range(5, 9)]
     whole = costs(tmp_path / "whole", ["".join(rows)])
@@ -210,6 +211,7 @@ def test_a_push_a_step_with_a_restart_costs_what_one_file_costs(tmp_path: Path) 
     assert whole[0]["lost_usd"] > 0
 
 
+@pytest.mark.full
 def test_two_processes_that_push_in_turn_cost_what_their_files_cost(tmp_path: Path) -> None:
     steps = [(n, 60.0 * (n + 1), 0.0) for n in range(6)] + [(n, 60.0 * n + 2000, 1.0) for n in range(4, 8)]
     mine, theirs = [trainer(*s) for s in steps], [orchestrator(n, at - 5, x) for n, at, x in steps]

@@ -114,6 +114,7 @@ def test_a_kill_between_commit_and_decision_loses_nothing(tmp_path):
     store.close()
 
 
+@pytest.mark.full
 def test_kills_at_random_moments_are_all_or_nothing(tmp_path):
     """Each upload adds 50 steps of its own run; after a kill at any moment whole uploads are there."""
     for attempt in range(3):

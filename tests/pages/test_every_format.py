@@ -15,7 +15,7 @@ from tests.faults.inputs import samples
 PAGES = ("overview", "telemetry", "rollouts", "utilisation", "intelligence", "generations", "hardware")
 
 
-@pytest.fixture(params=[5, pytest.param(1, marks=pytest.mark.full)], ids=["every fifth", "all"])
+@pytest.fixture(params=[12, pytest.param(1, marks=pytest.mark.full)], ids=["every twelfth", "all"])
 def everything(loaded: Store, request: pytest.FixtureRequest) -> Store:
     """Files of every kind, half of the runs with GPUs, and the example."""
     store = loaded
