@@ -1,7 +1,8 @@
 """The cents of each line of a bill, decided once, and of groups of lines, so that every table agrees.
 
 Largest remainder from the totals of `Sums` down to GPU lines and others, services, bearers (or reasons) and
-lines: a service is exactly the sum of its lines, and each level is within a cent of its exact sum.
+lines: a service is exactly the sum of its lines, and each level is within a cent of its exact sum, credits
+and charges each, as their totals stand apart.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence

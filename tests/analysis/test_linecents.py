@@ -86,6 +86,7 @@ AMOUNTS = st.integers(-400, 4000).map(lambda n: D(n) / 200)
 @given(st.lists(st.tuples(AMOUNTS, st.sampled_from(KINDS), st.sampled_from("xyz")), min_size=1, max_size=12))
 @example([(D("412.335"), "run", "x"), (D("0.005"), "open", "y"), (D("0.005"), "commitment", "y")])
 @example([(D("0.005"), "run", "x"), (D("0.005"), "commitment", "x"), (D("0.005"), "idle", "x")])
+@example([(D("0.005"), "credit", "x"), (D("0.01"), "partly", "x")])
 @example([(D("0.005"), "own", service) for service in "xxy"])
 @example([(D("0.005"), "run", service) for service in "xxyy"])
 @example([(D("1.005"), "open", service) for service in "xyz"])
@@ -110,9 +111,14 @@ def test_half_cents_are_the_same_in_every_table(drawn: list[tuple[Decimal, str, 
     assert added(runs["usd"][runs["run"].notna()]) == sums.matched
     assert added(found["open"]["unmatched_usd"]) == sums.open
     assert added(found["unmatched"]["unmatched_usd"]) == sums.unmatched
+    shown = line_cents(lines, sums)
     for row in found["by_service"].to_dict("records"):
-        exact = sum((line.matched for line in lines if line.charge.service == row["service"]), D(0))
-        assert abs(cell(row["matched_usd"]) - exact) <= D("0.01")
+        mine = [line for line in lines if line.charge.service == row["service"]]
+        assert cell(row["matched_usd"]) == sum((shown[line.charge.number].matched for line in mine), D(0))
+        for credit in (False, True):  # rounded apart, as their totals stand apart
+            part = [line for line in mine if line.charge.credit is credit]
+            exact = sum((line.matched for line in part), D(0))
+            assert abs(sum((shown[line.charge.number].matched for line in part), D(0)) - exact) < D("0.01")
     check_lines(lines, found)
 
 
