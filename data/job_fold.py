@@ -35,9 +35,13 @@ def job_notes(con: duckdb.DuckDBPyConnection, upload_id: str, runs: Sequence[str
     return [str(note) for (note,) in con.execute(sql, {"runs": list(runs), "upload": upload_id}).fetchall()]
 
 
+def _any_split(con: duckdb.DuckDBPyConnection) -> bool:
+    return bool(con.execute("SELECT 1 FROM job_attempts WHERE split_from IS NOT NULL LIMIT 1").fetchall())
+
+
 def unsplit(con: duckdb.DuckDBPyConnection) -> None:
     """Give steps that were split by jobs back to the attempt their log told, so that files can meet them."""
-    if not con.execute("SELECT 1 FROM job_attempts WHERE split_from IS NOT NULL LIMIT 1").fetchall():
+    if not _any_split(con):
         return
     for table in SPLIT_TABLES:
         con.execute(
@@ -209,7 +213,7 @@ def _keep(con: duckdb.DuckDBPyConnection, run: str, pieces: Sequence[Piece], not
 
 
 def _split(con: duckdb.DuckDBPyConnection) -> None:
-    if not con.execute("SELECT 1 FROM job_attempts WHERE split_from IS NOT NULL LIMIT 1").fetchall():
+    if not _any_split(con):
         return
     for table in SPLIT_TABLES:
         con.execute(

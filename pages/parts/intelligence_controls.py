@@ -89,3 +89,22 @@ def _weights(weighed: list[str], benchmarks: Mapping[str, str]) -> list[str]:
 def shares_of_tasks(frame: pd.DataFrame, mark: str, share: str, columns: tuple[str, ...]) -> tuple[str, ...]:
     """Return `columns`, to show in percent, when column `mark` says `share` of every score of the table."""
     return columns if set(frame.get(mark, pd.Series(dtype=object)).dropna()) == {share} else ()
+
+
+Field = tuple[str, str, str, float, float, float, str]
+"""A number to type: parameter, label, name in the address, least, most, step, what empty means."""
+
+
+def typed(
+    fields: tuple[Field, ...], *, percents: tuple[str, ...] = (), width: int = 200
+) -> dict[str, object]:
+    """Draw the fields and return those that hold a number; `percents` are typed as 0..100, given as 0..1."""
+    out: dict[str, object] = {}
+    for name, label, param, low, high, step, empty in fields:
+        held = number(
+            label, param, low, high, what=f"{label.lower()} of", instead=empty, step=step,
+            placeholder=empty, width=width,
+        )  # fmt: skip
+        if held is not None:
+            out[name] = held / 100 if name in percents else held
+    return out

@@ -9,8 +9,7 @@ from pages.parts.choose import segments
 from pages.parts.compute import compute_or_stop
 from pages.parts.download import show_chart
 from pages.parts.figures import show_figures
-from pages.parts.generation_address import number
-from pages.parts.intelligence_controls import Asked
+from pages.parts.intelligence_controls import Asked, typed
 from pages.parts.notices import show_warnings
 from pages.parts.open_ends import open_ended
 from pages.parts.pictures import picture
@@ -39,13 +38,7 @@ def show(asked: Asked) -> list[Result]:
     """Draw the held score and its cost by how fast it falls, with the levers."""
     levers: dict[str, object] = {name: asked.gain[name] for name in ("benchmark", "before", "after")}
     with st.container(horizontal=True, vertical_alignment="bottom", key="intelligence_hold_levers"):
-        for name, label, param, low, high, step, empty in FIELDS:
-            held = number(
-                label, param, low, high, what=f"{label.lower()} of", instead=empty, step=step,
-                placeholder=empty, width=180,
-            )  # fmt: skip
-            if held is not None:
-                levers[name] = held / 100 if name == "target" else held
+        levers |= typed(FIELDS, percents=("target",), width=180)
         levers["law"] = segments("hd_law", "Falls", list(LAWS), "exponential", LAWS.__getitem__)
     found = compute_or_stop("hold", levers)
     st.markdown(md_escape(flowing(found.answer)))

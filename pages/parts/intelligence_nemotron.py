@@ -10,8 +10,7 @@ from pages.parts.choose import dropdown
 from pages.parts.compute import compute_or_stop
 from pages.parts.download import show_chart
 from pages.parts.figures import show_figures
-from pages.parts.generation_address import number
-from pages.parts.intelligence_controls import Asked
+from pages.parts.intelligence_controls import Asked, typed
 from pages.parts.notices import show_warnings
 from pages.parts.open_ends import in_units
 from pages.parts.pictures import picture
@@ -49,13 +48,7 @@ def show(asked: Asked) -> list[Result]:
         after = dropdown("nm_stage1", "To", list(STAGES)[1:], "rlvr", STAGES.__getitem__, width=160)
     levers: dict[str, object] = {"before": before, "after": after}
     with st.container(horizontal=True, vertical_alignment="bottom", key="intelligence_example_cost"):
-        for name, label, param, low, high, step, empty in FIELDS:
-            held = number(
-                label, param, low, high, what=f"{label.lower()} of", instead=empty, step=step,
-                placeholder=empty, width=200,
-            )  # fmt: skip
-            if held is not None:
-                levers[name] = held / 100 if name == "goodput" else held
+        levers |= typed(FIELDS, percents=("goodput",))
     found = compute_or_stop("nemotron", levers)
     st.markdown(md_escape(flowing(found.answer)))
     show_figures(found)

@@ -11,8 +11,7 @@ from pages.parts.choose import dropdown
 from pages.parts.compute import compute_or_stop
 from pages.parts.download import show_chart
 from pages.parts.figures import show_figures
-from pages.parts.generation_address import number
-from pages.parts.intelligence_controls import Asked
+from pages.parts.intelligence_controls import Asked, Field, typed
 from pages.parts.notices import show_warnings
 from pages.parts.open_ends import open_ended
 from pages.parts.pictures import picture
@@ -85,15 +84,6 @@ def _sides(asked: Asked) -> dict[str, Any]:
     return {name: asked.gain[name] for name in ("before", "after")}
 
 
-def _typed(fields: tuple[tuple[str, str, str, float, float, float, str], ...]) -> dict[str, Any]:
-    """The fields that hold a number."""
-    out = {}
+def _typed(fields: tuple[Field, ...]) -> dict[str, object]:
     with st.container(horizontal=True, vertical_alignment="bottom", key=f"intelligence_{fields[0][2]}"):
-        for name, label, param, low, high, step, empty in fields:
-            held = number(
-                label, param, low, high, what=f"{label.lower()} of", instead=empty, step=step,
-                placeholder=empty, width=200,
-            )  # fmt: skip
-            if held is not None:
-                out[name] = held
-    return out
+        return typed(fields)
