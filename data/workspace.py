@@ -68,6 +68,19 @@ CREATE TABLE IF NOT EXISTS scenarios (
     version INTEGER NOT NULL DEFAULT 1,
     updated_at TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS scenario_history (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    scenario INTEGER NOT NULL,
+    at TEXT NOT NULL,
+    change TEXT NOT NULL,
+    name TEXT NOT NULL,
+    document TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS scenario_history_by_scenario ON scenario_history (scenario, id);
+CREATE TRIGGER IF NOT EXISTS scenario_history_append_only BEFORE DELETE ON scenario_history
+BEGIN SELECT RAISE(ABORT, 'scenarios are append-only'); END;
+CREATE TRIGGER IF NOT EXISTS scenario_history_fixed BEFORE UPDATE ON scenario_history
+BEGIN SELECT RAISE(ABORT, 'scenarios are append-only'); END;
 CREATE TABLE IF NOT EXISTS price_overrides (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     price_id TEXT NOT NULL,
