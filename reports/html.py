@@ -166,7 +166,11 @@ def _place(name: str) -> tuple[int, str]:
 
 
 def _asked(name: str, value: Any) -> str:
-    """A parameter's value in the unit that its name tells."""
+    """A parameter's value in the unit that its name tells; a scenario by its name, its inputs are a table."""
+    if isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value):
+        return ", ".join(
+            f"{one.get('name')}: {plain(one.get('question')).replace('_', ' ')}" for one in value
+        )
     ratio = is_percent(name) and isinstance(value, int | float) and not isinstance(value, bool)
     return f"{100 * value:.4g}" if ratio else plain(value)
 

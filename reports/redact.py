@@ -73,7 +73,7 @@ def hide_dollars(section: Mapping[str, Any]) -> dict[str, Any]:
     out["warnings"] = [{**w, "text": hide_amounts(w["text"])} for w in section["warnings"]]
     out["figures"] = [f for f in section["figures"] if not _mentions_money(f)]
     out["hidden_figures"] = len(section["figures"]) - len(out["figures"])
-    out["params"] = {k: v for k, v in section["params"].items() if not _MONEY_NAME.search(k)}
+    out["params"] = _hide_cell(section["params"])
     return out
 
 

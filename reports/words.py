@@ -14,6 +14,10 @@ TABLES = {
     "by_day": "Charges by UTC day",
     "by_service": "Charges by service",
     "by_use": "Cost by share of the hours used",
+    "scenarios.figures": "Figures side by side",
+    "scenarios.inputs": "Inputs side by side: given, or different",
+    "scenarios.scenarios": "Answer of each scenario",
+    "scenarios.values": "Numbers of each scenario",
     "parts": "The bill in parts",
     "idle": "Idle GPUs",
     "month.idle": "From held by nobody to not allocated",
@@ -78,7 +82,7 @@ COLUMNS = {
     "usd_storage": "Storage (USD)",
     "usd_data": "Data (USD)",
     "usd_staff": "Staff (USD)",
-    "usd_unused": "Unused commitments (USD)",
+    "usd_unused": "Unused commitments and reservations (USD)",
     "usd_other": "Other and tax (USD)",
     "usd_shared_in": "Of it by sharing rules (USD)",
     "usd_failed": "Failed attempts (USD)",
@@ -93,8 +97,8 @@ COLUMNS = {
     "usd": "Dollars (USD)",
 }
 FIRST = (
-    "parts", "totals", "by_how", "campaigns", "lines", "waterfall", "ladder", "ledger", "gains", "platforms",
-    "options", "break_even", "buckets", "candidates", "served", "targets", "units",
+    "scenarios", "figures", "inputs", "parts", "totals", "by_how", "campaigns", "lines", "waterfall",
+    "ladder", "ledger", "gains", "platforms", "options", "break_even", "buckets", "candidates", "served", "targets", "units",
 )  # fmt: skip
 """Tables that answer: they come first and stand open when they are small."""
 SETTINGS = {

@@ -9,7 +9,7 @@ from analysis.words import month_words, percent, plural
 from data.tables import tables
 from tests.analysis.conftest import Home, gpu_minutes
 
-ELSEWHERE = {"backtest", "nemotron", "platforms", "pricebook", "reconciliation"}
+ELSEWHERE = {"backtest", "nemotron", "platforms", "pricebook", "reconciliation", "scenarios"}
 ABOUT_RUNS = sorted(set(analysis.QUESTIONS) - ELSEWHERE)
 """Questions that a home without a bill answers from its runs."""
 

@@ -133,8 +133,10 @@ ASKED = {
     "learning_platforms": {"targets": ["b300-hgx"]},
 }
 """What a question cannot do without; one target and few draws where a question would take long."""
-IN_PRICES_ONLY = {"backtest", "platforms", "rollouts", "utilisation"}
-"""Questions whose tables hold no amount with so many digits: rents of a list, and counts."""
+IN_PRICES_ONLY = {"backtest", "platforms", "rollouts", "scenarios", "utilisation"}
+"""Questions whose tables hold no amount with so many digits: rents of a list, counts, or nothing unless
+scenarios are given.
+"""
 
 
 def in_light(result):
