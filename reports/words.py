@@ -98,7 +98,8 @@ COLUMNS = {
 }
 FIRST = (
     "scenarios", "figures", "inputs", "parts", "totals", "by_how", "campaigns", "lines", "waterfall",
-    "ladder", "ledger", "gains", "platforms", "options", "break_even", "buckets", "candidates", "served", "targets", "units",
+    "ladder", "ledger", "gains", "platforms", "options", "break_even", "buckets", "candidates",
+    "served", "targets", "units",
 )  # fmt: skip
 """Tables that answer: they come first and stand open when they are small."""
 SETTINGS = {
