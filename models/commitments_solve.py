@@ -1,0 +1,198 @@
+"""The mix with the lowest expected cost, exactly: integer programme with tangents (scipy's HiGHS).
+
+The worlds and the cost of a mix: `models.commitments`. The shortfall of every world and year enters as
+tangents; those that bind are added until the solution is exact (Kelley, The cutting-plane method, J. SIAM 8,
+1960). All amounts are present values in USD.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import LinearConstraint, linprog, milp
+
+from models.commitments import (
+    OWN,
+    RESERVED_1Y,
+    RESERVED_3Y,
+    Mix,
+    Problem,
+    UnservedError,
+    World,
+    expected_usd,
+)
+from models.workload import Floats
+
+FIRST_CUTS = 17
+ROUNDS = 200
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Places of the variables: units, 3-year servers, first-year servers, then by world and year the later
+    servers and the on-demand dollars.
+    """
+
+    problem: Problem
+
+    @property
+    def years(self) -> int:
+        return self.problem.worlds[0].years
+
+    @property
+    def count(self) -> int:
+        return 3 + len(self.problem.worlds) * (2 * self.years - 1)
+
+    def later(self, world: int, year: int) -> int:
+        """Servers of one-year reservations of that year."""
+        return 2 if year == 0 else 3 + world * (self.years - 1) + year - 1
+
+    def burst(self, world: int, year: int) -> int:
+        """USD on demand of that year."""
+        return 3 + len(self.problem.worlds) * (self.years - 1) + world * self.years + year
+
+    def fleet(self, world: int, year: int) -> Floats:
+        """Row of coefficients: GPUs committed beyond those held, (count,)."""
+        row = np.zeros(self.count)
+        row[0], row[1], row[self.later(world, year)] = self.problem.unit, self.problem.node, self.problem.node
+        return row
+
+    def prices(self) -> Floats:
+        """Objective: expected present value, (count,)."""
+        out = np.zeros(self.count)
+        for s, world in enumerate(self.problem.worlds):
+            prob = world.prob_frac
+            out[0] += prob * (world.own_usd or 0.0)
+            out[1] += prob * (world.reserved_3y_usd or 0.0) * self.problem.node
+            for year in range(self.years):
+                rents = world.reserved_1y_usd
+                out[self.later(s, year)] += prob * (rents[year] if rents else 0.0) * self.problem.node
+                out[self.burst(s, year)] += prob
+        return out
+
+    def bounds(self) -> tuple[Floats, Floats]:
+        """Lowest and highest values."""
+        low, high = np.zeros(self.count), np.full(self.count, np.inf)
+        problem = self.problem
+        high[0] = np.inf if problem.units_max is None else problem.units_max
+        places = {OWN: [0], RESERVED_3Y: [1]}
+        places[RESERVED_1Y] = list(range(2, 3 + len(problem.worlds) * (self.years - 1)))
+        for part, columns in places.items():
+            if not problem.can(part):
+                high[columns] = 0.0
+        if problem.own_fixed is not None:
+            low[0] = high[0] = problem.own_fixed
+        return low, high
+
+
+class _Cuts:
+    """Rows of the programme: fleets that must be held, and tangents that are added where they bind."""
+
+    def __init__(self, columns: _Columns) -> None:
+        self.columns = columns
+        self.rows: list[Floats] = []
+        self.least: list[float] = []
+        problem = columns.problem
+        for s, world in enumerate(problem.worlds):
+            for year, short in enumerate(world.shortfalls):
+                needed = world.must_hold(year, problem.burst_max) - problem.held
+                if needed > 0:
+                    self._add(columns.fleet(s, year), needed)
+                for fleet in np.linspace(0, short.peak, FIRST_CUTS):
+                    self.touch(s, year, float(fleet))
+
+    def _add(self, row: Floats, least: float) -> None:
+        self.rows.append(row)
+        self.least.append(least)
+
+    def touch(self, world: int, year: int, fleet: float) -> None:
+        """Add `burst >= tangent at fleet`."""
+        problem = self.columns.problem
+        intercept, slope = problem.worlds[world].shortfalls[year].tangent(fleet)
+        row = -slope * self.columns.fleet(world, year)
+        row[self.columns.burst(world, year)] = 1.0
+        self._add(row, intercept + slope * problem.held)
+
+    def violated(self, x: Floats) -> bool:
+        """Add the tangents at a solution that understates its on-demand dollars; False when it does not."""
+        found, problem = False, self.columns.problem
+        for s, world in enumerate(problem.worlds):
+            for year, short in enumerate(world.shortfalls):
+                fleet = problem.held + float(self.columns.fleet(s, year) @ x)
+                told, true = float(x[self.columns.burst(s, year)]), short.at(fleet)
+                if true > told + 1e-7 * max(1.0, true):
+                    self.touch(s, year, fleet)
+                    found = True
+        return found
+
+
+def best_mix(problem: Problem) -> tuple[Mix, float]:
+    """The mix with the lowest expected cost and that cost; UnservedError when no mix serves every world."""
+    columns = _Columns(problem)
+    cuts = _Cuts(columns)
+    low, high = columns.bounds()
+    whole = np.zeros(columns.count)
+    whole[: columns.burst(0, 0)] = 1
+    scale = max(1.0, float(max(s.at(0) for w in problem.worlds for s in w.shortfalls)))
+    for _ in range(ROUNDS):
+        found = milp(
+            columns.prices() / scale,
+            constraints=LinearConstraint(np.array(cuts.rows), np.array(cuts.least), np.inf),
+            bounds=(low, high),
+            integrality=whole,
+            options={"mip_rel_gap": 0.0},
+        )
+        if found.x is None:
+            raise UnservedError(
+                "no allowed mix serves the demand: raise the units or what on demand can give"
+            )
+        x = np.where(whole > 0, np.round(found.x), found.x)
+        if not cuts.violated(x):
+            mix = Mix(*(int(n) for n in x[:3]))
+            return mix, expected_usd(problem, mix)
+    raise RuntimeError("the tangents did not settle")
+
+
+def unit_dual_usd(problem: Problem, units: int) -> float:
+    """Shadow price of one more unit that costs nothing, USD: the dual of `units = n` with parts of servers.
+
+    `min of the rest's cost` as a function of n falls by this much a unit just at n (linear programme, HiGHS).
+    """
+    free = replace(
+        problem, worlds=tuple(replace(w, own_usd=0.0) for w in problem.worlds), own_fixed=None, units_max=None
+    )
+    columns = _Columns(free)
+    cuts = _Cuts(columns)
+    low, high = columns.bounds()
+    pin = np.zeros((1, columns.count))
+    pin[0, 0] = 1.0
+    for _ in range(ROUNDS):
+        found = linprog(
+            columns.prices(), A_ub=-np.array(cuts.rows), b_ub=-np.array(cuts.least), A_eq=pin, b_eq=[units],
+            bounds=np.column_stack([low, high]), method="highs",
+        )  # fmt: skip
+        if found.x is None:
+            raise UnservedError("no allowed mix serves the demand")
+        if not cuts.violated(found.x):
+            return -float(found.eqlin.marginals[0])
+    raise RuntimeError("the tangents did not settle")
+
+
+def unit_values(problem: Problem, most: int) -> list[float]:
+    """Lowest expected cost of everything else with 0, 1, … `most` units owned, USD; their cost left out.
+
+    inf where so few units cannot serve every world.
+    """
+    free = replace(problem, worlds=tuple(replace(w, own_usd=0.0) for w in problem.worlds), units_max=None)
+    out = []
+    for units in range(most + 1):
+        try:
+            out.append(best_mix(replace(free, own_fixed=units, offered=tuple({*free.offered, OWN})))[1])
+        except UnservedError:
+            out.append(math.inf)
+    return out
+
+
+def foresight(problem: Problem, world: World) -> tuple[Mix, float]:
+    """Best mix and cost for one who knows that this world comes."""
+    return best_mix(replace(problem, worlds=(replace(world, prob_frac=1.0),)))
