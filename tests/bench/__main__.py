@@ -2,11 +2,11 @@
 
 import sys
 
-from tests.bench import first_paint, ingest, ingest_large, phase_models
+from tests.bench import first_paint, fleets, ingest, ingest_large, phase_models
 
 
 def main() -> int:
-    outcomes = [bench.main() for bench in (first_paint, ingest, ingest_large, phase_models)]
+    outcomes = [bench.main() for bench in (first_paint, ingest, ingest_large, phase_models, fleets)]
     return max(outcomes)
 
 
