@@ -111,6 +111,19 @@ CREATE TABLE mappings (
 );
 CREATE UNIQUE INDEX mappings_by_header ON mappings (header_sha256);
 """,
+    """
+CREATE TABLE forecasts (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    made_at TEXT NOT NULL,
+    note TEXT NOT NULL,
+    params TEXT NOT NULL,
+    document TEXT NOT NULL
+);
+CREATE TRIGGER forecasts_append_only BEFORE DELETE ON forecasts
+BEGIN SELECT RAISE(ABORT, 'forecasts are append-only'); END;
+CREATE TRIGGER forecasts_fixed BEFORE UPDATE ON forecasts
+BEGIN SELECT RAISE(ABORT, 'forecasts are append-only'); END;
+""",
 )
 """What each version above 1 adds to the tables; an entry that has been released is never edited."""
 _VERSION = 1 + len(_UPGRADES)
@@ -127,6 +140,18 @@ class Decision:
     run: str | None
     payload: dict[str, Any]
     undone_by: int | None
+
+
+def _statements(text: str) -> Iterator[str]:
+    """Each whole statement; a trigger holds semicolons of its own."""
+    piece = ""
+    for line in text.splitlines(keepends=True):
+        piece += line
+        if sqlite3.complete_statement(piece):
+            yield piece
+            piece = ""
+    if piece.strip():
+        raise ValueError(f"no whole statement: {piece}")
 
 
 def utc_now() -> datetime:
@@ -156,7 +181,7 @@ class Workspace:
         with self.connect() as con:
             (version,) = con.execute("PRAGMA user_version").fetchone()
             for statements in _UPGRADES[max(version, 1) - 1 :]:
-                for statement in filter(str.strip, statements.split(";")):
+                for statement in _statements(statements):
                     con.execute(statement)
             con.execute(f"PRAGMA user_version = {_VERSION}")
 
