@@ -107,6 +107,7 @@ def test_an_older_workspace_is_upgraded_once_and_keeps_what_it_holds(tmp_path):
     new.decide("upload", {"a": 1}, upload_sha256="a")
     with new.connect() as con:
         con.execute("DROP TABLE mappings")
+        con.execute("DROP TABLE forecasts")
         con.execute("ALTER TABLE tokens DROP COLUMN last_used_at")
         con.execute("PRAGMA user_version = 1")
     for _ in range(2):
