@@ -10,7 +10,10 @@ from charts import (
     bottleneck,
     buckets,
     campaigns,
+    capacity,
+    commitments,
     energy,
+    forecast,
     frontier,
     gain,
     generations,
@@ -18,6 +21,7 @@ from charts import (
     ledger,
     own_cost,
     platforms,
+    pools,
     pricebook,
     projection,
     projection_bars,
@@ -26,8 +30,11 @@ from charts import (
     reconciliation,
     rollouts,
     sandbox,
+    sandbox_plan,
     services,
+    sync_engines,
     tenure,
+    tornado,
     unit_economics,
     utilisation,
     waste,
@@ -45,6 +52,7 @@ def _ratios(result: Result, mode: Mode) -> go.Figure:
     return generations.ratios(result, PUBLISHED_RATE, mode)
 
 
+_MOVES: tuple[str, str, Draw] = ("tornado", tornado.TITLE, tornado.tornado)
 PUBLISHED_RATE = "tokens_per_s_per_gpu"
 FIGURES: dict[str, list[tuple[str, str, Draw]]] = {
     "pricebook": [("history", "Prices over time", pricebook.history)],
@@ -110,6 +118,42 @@ FIGURES: dict[str, list[tuple[str, str, Draw]]] = {
         ("npv", "Present value saved against on demand", tenure.npv),
         ("tornado", "What moves the answer", tenure.tornado),
     ],
+    "cadence": [
+        ("probability", "Probability to finish, by GPUs", capacity.probability),
+        ("cycle_band", "Cycle time by GPUs", capacity.cycle_band),
+        ("parts", "Where the hours of a cycle go", capacity.parts),
+        _MOVES,
+    ],
+    "pools": [
+        ("splits", "Step time by split of the GPUs", pools.splits),
+        ("modes", "Dollars a step by mode", pools.modes),
+        _MOVES,
+    ],
+    "sandboxes": [
+        ("by_cores", "Dollars a step by sandbox cores", sandbox_plan.by_cores),
+        ("cpus", "Dollars a rollout by CPU", sandbox_plan.cpus),
+        _MOVES,
+    ],
+    "weight_sync": [
+        ("engines", "Weight sync by engine", sync_engines.engines),
+        ("speeds", "Weight sync by its speed", sync_engines.speeds),
+        _MOVES,
+    ],
+    "commitments": [
+        ("options", "Expected cost by mix", commitments.options),
+        ("demand", "Demand and what the mix commits to", commitments.demand),
+        ("racks", "What one more unit is worth", commitments.racks),
+        ("regret", "Regret of the mix, by world", commitments.regret),
+        _MOVES,
+    ],
+    "forecast": [
+        ("months", "Spend by month", forecast.months),
+        ("gpu_hours", "GPU-hours by month", forecast.gpu_hours),
+        ("groups", "Expected spend by team and campaign", forecast.groups),
+        ("changes", "What changed since the kept forecast", forecast.changes),
+        _MOVES,
+    ],
+    "forecast_score": [("scored", "What was foretold, and what happened", forecast.scored)],
     "reconciliation": [
         ("explained", "The bill by who is known to bear it", reconciliation.explained),
         ("by_day", "Effective cost by UTC day", reconciliation.by_day),

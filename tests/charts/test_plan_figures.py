@@ -1,0 +1,139 @@
+"""Charts of plans: what is drawn is what the tables say, in both modes, and nothing is drawn of nothing."""
+
+from collections.abc import Callable
+
+import plotly.graph_objects as go
+import pytest
+
+from analysis.result import Result
+from charts import capacity, commitments, forecast, pools, sandbox_plan, sync_engines
+from charts.figures import FIGURES
+from charts.theme import Mode
+from charts.tornado import tornado
+from tests.charts import made_plans as made
+from tests.charts.made import EVIL, result
+
+ALL: list[tuple[Callable[[], Result], Callable[..., go.Figure]]] = [
+    (made.cadence, capacity.probability),
+    (made.cadence, capacity.cycle_band),
+    (made.cadence, capacity.parts),
+    (made.swings, tornado),
+    (made.forecast, forecast.months),
+    (made.forecast, forecast.gpu_hours),
+    (made.forecast, forecast.groups),
+    (made.forecast, forecast.changes),
+    (made.scores, forecast.scored),
+    (made.pools, pools.splits),
+    (made.pools, pools.modes),
+    (made.sandboxes, sandbox_plan.by_cores),
+    (made.sandboxes, sandbox_plan.cpus),
+    (made.weight_sync, sync_engines.engines),
+    (made.weight_sync, sync_engines.speeds),
+    (made.commitments, commitments.options),
+    (made.commitments, commitments.demand),
+    (made.commitments, commitments.racks),
+    (made.commitments, commitments.regret),
+]
+
+
+@pytest.mark.parametrize(("make", "draw"), ALL)
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_each_says_in_words_what_it_shows_and_trusts_no_name(
+    make: Callable[[], Result], draw: Callable[..., go.Figure], mode: Mode
+) -> None:
+    fig = draw(make(), mode)
+    assert fig.data and fig.layout.meta["alt"]
+    shown = [str(fig.layout.to_plotly_json().get(part, "")) for part in ("annotations", "title", "yaxis")]
+    hovers = [str(trace.customdata) + str(trace.y) + str(trace.name) for trace in fig.data]
+    assert "<a href" not in " ".join(shown + hovers)
+
+
+@pytest.mark.parametrize(("make", "draw"), ALL)
+def test_without_its_table_the_reason_is_said(
+    make: Callable[[], Result], draw: Callable[..., go.Figure]
+) -> None:
+    fig = draw(result(make().analysis, "Why not."))
+    assert not fig.data and fig.layout.annotations[0].text
+
+
+def test_every_chart_of_a_plan_goes_into_its_report() -> None:
+    drawn = {(make().analysis, draw) for make, draw in ALL if draw is not tornado}
+    known = {(question, draw) for question, rows in FIGURES.items() for _, _, draw in rows}
+    assert drawn <= known
+    questions = ("cadence", "pools", "sandboxes", "weight_sync", "commitments", "forecast")
+    assert all(FIGURES[question][-1][2] is tornado for question in questions)
+
+
+def test_a_tornado_reaches_from_the_answer_to_both_ends() -> None:
+    fig = tornado(made.swings(), most=2)
+    ends = {trace.name: [b + x for b, x in zip(trace.base, trace.x, strict=True)] for trace in fig.data}
+    assert list(ends.values()) == [[60.0, 80.0], [150.0, 120.0]]
+    assert all(set(trace.base) == {100.0} for trace in fig.data)
+    heads = [note.text for note in fig.layout.annotations]
+    assert "length" in heads[0] and "10 % – 40 %" in heads[0] and len(heads) == 2
+    assert all(trace.marker.pattern.shape is None for trace in fig.data)
+    assumed = tornado(made.swings("user"))
+    assert all(trace.marker.pattern.shape == "." for trace in assumed.data)
+
+
+def test_a_tornado_without_an_answer_still_spans_its_ends() -> None:
+    rows = [{"label": "length", "low_value": 1.0, "high_value": 2.0, "unit": "x", "cycle_h_low": 60.0,
+             "cycle_h_high": 100.0, "source": ""}]  # fmt: skip
+    fig = tornado(result("cadence", tornado=rows))
+    assert [(t.base[0], t.x[0]) for t in fig.data] == [(80.0, -20.0), (80.0, 20.0)]
+
+
+def test_probability_marks_the_fleets_and_the_wanted_level() -> None:
+    fig = capacity.probability(made.cadence())
+    lines = [t for t in fig.data if t.mode == "lines"]
+    diamonds = [t for t in fig.data if t.mode == "markers"]
+    assert [list(t.y) for t in lines] == [[pytest.approx(v) for v in (10, 96, 99, 97)]] * 2
+    assert [(list(t.x), list(t.y)) for t in diamonds] == [([64], [96.0])] * 2
+    assert len({t.line.color for t in lines}) == 2
+    assert fig.layout.shapes[0].y0 == 95.0
+    assert list(fig.layout.xaxis.tickvals) == [32, 64, 128, 256]
+
+
+def test_the_cycle_says_where_more_gpus_are_slower() -> None:
+    fig = capacity.cycle_band(made.cadence())
+    assert "fastest at 128 GPUs: beyond that more GPUs are slower" in fig.layout.meta["subtitle"]
+    assert fig.layout.shapes[0].y0 == 162.0
+    short = capacity.cycle_band(made.cadence(most=3), target="gb300-nvl72")
+    assert "fastest at 128 GPUs, the most that were looked at" in short.layout.meta["subtitle"]
+    assert list(short.data[1].y) == [95.0, 70.0, 60.0]
+
+
+def test_a_forecast_shows_past_band_and_budget() -> None:
+    fig = forecast.months(made.forecast())
+    names = [t.name for t in fig.data]
+    assert names == ["actual", "p10–p90", "p50", "budget $90.0k"]
+    assert list(fig.data[3].x) == ["2026-01", "2026-02", "2026-03", "2026-04"]
+    assert set(fig.data[3].y) == {90_000.0}
+    assert "in part" in fig.data[0].customdata[1]
+    assert "budget" not in str([t.name for t in forecast.months(made.forecast(None)).data])
+    assert "budget" not in str([t.name for t in forecast.gpu_hours(made.forecast()).data])
+
+
+def test_kept_forecasts_that_missed_are_crossed_and_counted() -> None:
+    fig = forecast.scored(made.scores())
+    assert list(fig.data[1].marker.symbol) == ["circle", "x"]
+    assert "1 of 2 inside their band" in fig.layout.meta["subtitle"]
+
+
+def test_balanced_and_present_split_are_marked() -> None:
+    marks = {t.name: (t.x[0], t.y[0]) for t in pools.splits(made.pools()).data if t.mode == "markers"}
+    assert marks == {"as it is": (4, 150.0), "balanced": (6, 100.0)}
+
+
+def test_claims_and_forbidden_modes_are_dotted() -> None:
+    by_mode = {t.name: t.marker.pattern.shape for t in pools.modes(made.pools()).data}
+    assert by_mode == {"allowed": "/", "rollouts too old": "."}
+    cpus = {t.name: (t.marker.pattern.shape, list(t.y)) for t in sandbox_plan.cpus(made.sandboxes()).data}
+    assert cpus["claim"] == (".", ["Vera"]) and cpus["measured or reference"][1] != [EVIL]
+    assert "1 without a published speed" in sandbox_plan.cpus(made.sandboxes()).layout.meta["subtitle"]
+
+
+def test_whiskers_of_an_engine_are_its_seconds_in_dollars() -> None:
+    fig = sync_engines.engines(made.weight_sync())
+    now = next(t for t in fig.data if t.name == "in use")
+    assert (now.x[0], now.error_x.array[0], now.error_x.arrayminus[0]) == pytest.approx((100.0, 20.0, 20.0))
