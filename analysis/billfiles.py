@@ -59,6 +59,7 @@ def file_words(found: FileBill) -> str:
             f"{usd(amount)} {words}"
             for amount, words in (
                 (sums.commitments, "of commitments that nobody used"),
+                (sums.reservations, "of reserved capacity in which nothing ran"),
                 (sums.capacity, "of idle cluster capacity"),
                 (sums.unheld, "of GPU time that no run and no job held"),
                 (sums.credits_loose, "of credits that nobody gets"),

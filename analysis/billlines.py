@@ -10,11 +10,12 @@ from analysis.matching import Matched
 from analysis.parts import NONE, UNHELD, WHY, Part
 from models.cents import cents, to_cents, total
 
-MATCHED, COMMITMENTS, CAPACITY, NOT_HELD, OPEN = "matched", "commitments", "capacity", "unheld", "open"
-CREDITS = "credits"
-RESTS = (COMMITMENTS, CAPACITY, NOT_HELD, OPEN, CREDITS)
+MATCHED, NOT_HELD, OPEN, CREDITS = "matched", "unheld", "open", "credits"
+COMMITMENTS, RESERVATIONS, CAPACITY = "commitments", "reservations", "capacity"
+RESTS = (COMMITMENTS, RESERVATIONS, CAPACITY, NOT_HELD, OPEN, CREDITS)
 """What the unmatched part of a line can be."""
-_CREDITS_BORNE, _IDLE = "credits_borne", (COMMITMENTS, CAPACITY, NOT_HELD)
+_CREDITS_BORNE, _IDLE = "credits_borne", (COMMITMENTS, RESERVATIONS, CAPACITY, NOT_HELD)
+_UNUSED = {WHY["idle_capacity"]: CAPACITY, WHY["reserved"]: RESERVATIONS}
 _UNHELD_WORDS = tuple(WHY[reason] for reason in UNHELD)
 
 
@@ -51,7 +52,9 @@ class Sums:
     unused: Decimal
     unheld: Decimal
     capacity: Decimal = Decimal(0)
-    """Of `unused`: idle capacity of a cluster, as OpenCost names it; the rest are commitments."""
+    """Of `unused`: idle capacity of a cluster, as OpenCost names it."""
+    reservations: Decimal = Decimal(0)
+    """Of `unused`: capacity reservations in which nothing ran; the rest are commitments."""
     credits_borne: Decimal = Decimal(0)
     """Of `matched`: credits of runs, jobs and campaigns (negative)."""
     credits_loose: Decimal = Decimal(0)
@@ -87,14 +90,14 @@ class Sums:
 
     @property
     def commitments(self) -> Decimal:
-        """Unused commitments and reservations, in cents."""
-        return self.unused - self.capacity
+        """Commitments (a promise to spend) that nobody used, in cents."""
+        return self.unused - self.capacity - self.reservations
 
     @property
     def rests(self) -> dict[str, Decimal]:
         """What is not matched by RESTS, in cents; adds up to `unmatched`."""
-        rests = (self.commitments, self.capacity, self.unheld, self.open, self.credits_loose)
-        return dict(zip(RESTS, rests, strict=True))
+        unused = (self.commitments, self.reservations, self.capacity)
+        return dict(zip(RESTS, (*unused, self.unheld, self.open, self.credits_loose), strict=True))
 
     @property
     def open(self) -> Decimal:
@@ -148,7 +151,7 @@ def rest_of(line: Line) -> str:
         return NOT_HELD
     if not line.charge.unused:
         return OPEN
-    return CAPACITY if line.why == WHY["idle_capacity"] else COMMITMENTS
+    return _UNUSED.get(line.why, COMMITMENTS)
 
 
 def add_lines(lines: Sequence[Line]) -> Sums:
@@ -167,6 +170,6 @@ def add_lines(lines: Sequence[Line]) -> Sums:
     return Sums(
         effective, matched, effective - matched, ours[False] / gross if gross > 0 else None,
         len(open_lines), any(line.unmatched < 0 for line in open_lines),
-        shown[COMMITMENTS] + shown[CAPACITY], shown[NOT_HELD], shown[CAPACITY], shown[_CREDITS_BORNE],
-        shown[CREDITS], idle / gross if gross > 0 else None,
+        shown[COMMITMENTS] + shown[RESERVATIONS] + shown[CAPACITY], shown[NOT_HELD], shown[CAPACITY],
+        shown[RESERVATIONS], shown[_CREDITS_BORNE], shown[CREDITS], idle / gross if gross > 0 else None,
     )  # fmt: skip

@@ -7,10 +7,10 @@ before credits, so that full >= campaign >= compute; net = full with its credits
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import pandas as pd
 
@@ -69,6 +69,7 @@ EMPTY = {
     "behind": BEHIND, "lost_bridge": BRIDGE,
 }  # fmt: skip
 Bearer = tuple[str, str]
+K = TypeVar("K", bound=Hashable)
 Cells = dict[tuple[Bearer, str, str], Decimal]
 Sums = dict[Bearer, dict[str, Decimal]]
 CREDITS = "credits"
@@ -131,21 +132,32 @@ def _end(shares: Shares) -> date:
 def cells_of(lines: Sequence[Line]) -> Cells:
     """Cents by bearer (campaign, team), line and ISO week; all cells add up to the rounded total.
 
-    Rounded from the top down, total > bearer > cell, so that no bearer is off by a cent or more.
+    Rounded from the top down, total > bearer > line > week, so that no bearer and no line of one is off by a
+    cent or more: a line that the bill has in whole cents is those cents.
     """
-    exact: dict[Bearer, dict[tuple[str, str], list[Decimal]]] = {}
+    exact: dict[Bearer, dict[str, dict[str, list[Decimal]]]] = {}
     for line in lines:
-        cell = exact.setdefault((line.campaign, line.team), {})
-        cell.setdefault((line.line, week_of(line.share.day)), []).append(line.usd)
-    sums = {bearer: {key: total(v) for key, v in cell.items()} for bearer, cell in sorted(exact.items())}
-    bearers = {bearer: total(list(cell.values())) for bearer, cell in sums.items()}
-    whole = cents(total(list(bearers.values())))
+        weeks = exact.setdefault((line.campaign, line.team), {}).setdefault(line.line, {})
+        weeks.setdefault(week_of(line.share.day), []).append(line.usd)
+    sums = {
+        bearer: {kind: {week: total(v) for week, v in sorted(weeks.items())} for kind, weeks in mine.items()}
+        for bearer, mine in sorted(exact.items())
+    }
+    kinds = {
+        bearer: {kind: total(list(mine[kind].values())) for kind in sorted(mine)}
+        for bearer, mine in sums.items()
+    }
+    bearers = {bearer: total(list(mine.values())) for bearer, mine in kinds.items()}
     out: Cells = {}
-    for (bearer, sized), amount in zip(sums.items(), to_cents(list(bearers.values()), whole), strict=True):
-        keys = sorted(sized)
-        for (kind, week), usd in zip(keys, to_cents([sized[key] for key in keys], amount), strict=True):
-            out[bearer, kind, week] = usd
+    for bearer, amount in _cents_of(bearers, cents(total(list(bearers.values())))).items():
+        for kind, usd in _cents_of(kinds[bearer], amount).items():
+            out |= {(bearer, kind, week): part for week, part in _cents_of(sums[bearer][kind], usd).items()}
     return out
+
+
+def _cents_of(amounts: Mapping[K, Decimal], whole: Decimal) -> dict[K, Decimal]:
+    """The amounts in cents that add up to `whole`."""
+    return dict(zip(amounts, to_cents(list(amounts.values()), whole), strict=True))
 
 
 def _sums(cells: Cells) -> Sums:

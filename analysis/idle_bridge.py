@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pandas as pd
 
+from analysis.billlines import Sums
 from analysis.frames import table
 from analysis.shares import Share, Shares
 from analysis.waste_parts import is_unheld
@@ -20,25 +21,38 @@ IDLE, BORNE, UNKNOWN, OTHER, ROUNDED, NOT_ALLOCATED = (
 LABELS = {
     IDLE: "paid and idle, borne by nobody",
     UNKNOWN: "idle by a scheduler file that has no job in the period, so unknown in the waterfall",
-    OTHER: "no GPU time: cores and credits of idle machines, unused commitments for something else",
+    OTHER: "no GPU time: cores and credits of idle machines, unused commitments and reservations for "
+    "something else",
     ROUNDED: "rounding to cents",
     NOT_ALLOCATED: "not allocated, whoever bears it",
 }
 Step = tuple[str, str, Decimal]
 
 
-def idle_bridge(found: Shares, idle_usd: Decimal, not_allocated_usd: Decimal) -> pd.DataFrame:
-    """Rows (COLUMNS) from `idle_usd` (GPU time and commitments that nobody held or bears) to
+def idle_bridge(found: Shares, sums: Sums, not_allocated_usd: Decimal) -> pd.DataFrame:
+    """Rows (COLUMNS) from `sums.idle` (GPU time, commitments and reservations that nobody held or bears) to
     `not_allocated_usd` (that nobody held, whoever bears it), both in cents; the rows between add up to the
     difference to the cent, and there are none where the two are equal.
     """
-    gap = not_allocated_usd - idle_usd
+    gap = not_allocated_usd - sums.idle
     steps = _steps(found, gap)
     shown = to_cents([usd for _, _, usd in steps], gap) if steps else []
-    rows = [(IDLE, LABELS[IDLE], idle_usd)]
+    rows = [(IDLE, f"{LABELS[IDLE]}{_kinds(sums)}", sums.idle)]
     rows += [(part, label, usd) for (part, label, _), usd in zip(steps, shown, strict=True) if usd]
     rows.append((NOT_ALLOCATED, LABELS[NOT_ALLOCATED], not_allocated_usd))
     return table([dict(zip(COLUMNS, row, strict=True)) for row in rows], COLUMNS, ["usd"])
+
+
+def _kinds(sums: Sums) -> str:
+    """What it is made of, where that is more than one kind: they differ in what would mend them."""
+    kinds = (
+        (sums.commitments, "unused commitments"),
+        (sums.reservations, "unused reservations"),
+        (sums.capacity, "idle capacity"),
+        (sums.unheld, "GPU time"),
+    )
+    told = [f"{'-' if usd < 0 else ''}${abs(usd):,.2f} {words}" for usd, words in kinds if usd]
+    return f" ({', '.join(told)})" if len(told) > 1 else ""
 
 
 def _steps(found: Shares, gap: Decimal) -> list[Step]:

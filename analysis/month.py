@@ -31,12 +31,17 @@ from data.view import View
 from models.cents import cents, exact
 
 MATCHED, UNUSED, NOT_HELD, OPEN, CREDITS = "matched", "unused", "not_held", "open", "credits"
+RESERVED, CAPACITY = "reserved", "capacity"
+UNKNOWN_WORK = "how much of it was productive work is not known"
+NO_WORK = "nothing was paid"
 VISIBLE = 0.005
 """Shares that differ by less than half a percent are told as one."""
 PARTS = ["part", "label", "usd", "frac"]
 LABELS = {
     MATCHED: "Matched to a run or job",
-    UNUSED: "Commitments and idle capacity that nobody used",
+    UNUSED: "Commitments that nobody used",
+    RESERVED: "Reserved capacity in which nothing ran",
+    CAPACITY: "Idle capacity that no workload used",
     NOT_HELD: "GPU time that, by the scheduler, nobody held",
     OPEN: "Not explained",
     CREDITS: "Credits, apart from the charges",
@@ -94,8 +99,9 @@ def periods(view: View) -> list[Month]:
 def _table(found: Shares, sums: Sums | None) -> pd.DataFrame:
     parts = {MATCHED: cents(found.usd)}
     if sums is not None:
-        parts = {MATCHED: sums.borne, UNUSED: sums.unused, NOT_HELD: sums.unheld, OPEN: sums.open}
-        parts |= {CREDITS: sums.credits} if sums.credits else {}
+        some = {RESERVED: sums.reservations, CAPACITY: sums.capacity}
+        parts = {MATCHED: sums.borne, UNUSED: sums.commitments, **{n: usd for n, usd in some.items() if usd}}
+        parts |= {NOT_HELD: sums.unheld, OPEN: sums.open} | ({CREDITS: sums.credits} if sums.credits else {})
     whole = float(sum((usd for name, usd in parts.items() if name != CREDITS), Decimal(0)))
     rows = [
         {
@@ -113,7 +119,7 @@ def _idle(found: Shares, sums: Sums | None, inside: Result) -> pd.DataFrame:
     rows = {row["bar"]: row["usd"] for row in records(inside.tables["waterfall"])}
     if sums is None or "not_allocated" not in rows:
         return pd.DataFrame(columns=IDLE)
-    return idle_bridge(found, sums.unused + sums.unheld, cents(exact(rows["not_allocated"])))
+    return idle_bridge(found, sums, cents(exact(rows["not_allocated"])))
 
 
 def _productive(inside: Result) -> tuple[float, float, float] | None:
@@ -121,6 +127,15 @@ def _productive(inside: Result) -> tuple[float, float, float] | None:
     rows = {row["bar"]: row for row in records(inside.tables["waterfall"])}
     row = rows.get("productive")
     return None if row is None else (row["usd"], row["usd_low"], row["usd_high"])
+
+
+def _unseen(inside: Result, work: tuple[float, float, float], whole: float) -> str:
+    """Why no share of productive work can be named; '' where some of it was seen, or hardly any can be."""
+    if work[0] > 0 or work[2] - work[1] <= VISIBLE * whole:
+        return ""
+    if inside.figure("working_share").n is None:
+        return "no GPU sample of the period is loaded"
+    return "no loaded GPU sample shows a run at work in it"
 
 
 def _answer(found: Shares, sums: Sums | None, inside: Result) -> str:
@@ -135,10 +150,13 @@ def _answer(found: Shares, sums: Sums | None, inside: Result) -> str:
         text += f"campaigns{idle_words(sums)}; {open_words(sums)}.{corrections_words(sums)}"
     work, whole = _productive(inside), _whole(found, sums)
     if work is not None and whole > 0:
-        said = _productive_words(*(part / whole for part in work))
+        unseen = _unseen(inside, work, whole)
+        said = (
+            f"{UNKNOWN_WORK}, as {unseen}" if unseen else _productive_words(*(part / whole for part in work))
+        )
         if sums is None or sums.explained is None:
             return f"{text}; {said}."
-        return f"{text} {_start(said.replace(' of it ', ' of the charges '))}."
+        return f"{text} {_start(said.replace(' of it ', ' of the charges ', 1))}."
     return text if text.endswith(".") else f"{text}."
 
 
@@ -181,7 +199,11 @@ def _figures(found: Shares, sums: Sums | None, inside: Result) -> list[Figure]:
     whole = _whole(found, sums)
     work = _productive(inside) if whole > 0 else None
     billed = None if found.invoice_usd is None else float(cents(found.invoice_usd))
-    ends = {"low": work[1] / whole, "high": work[2] / whole, "interval": "bounds"} if work else {}
+    unseen = _unseen(inside, work, whole) if work else ""
+    ends = (
+        {"low": work[1] / whole, "high": work[2] / whole, "interval": "bounds"} if work and not unseen else {}
+    )
+    why = f"{unseen}: it is at most {percent(work[2] / whole)} of the charges" if work and unseen else NO_WORK
     lacks = "no bill of this month is loaded"
     share = None if sums is None or sums.explained is None else float(sums.explained)
     rest = None if sums is None else float(sums.open)
@@ -192,5 +214,5 @@ def _figures(found: Shares, sums: Sums | None, inside: Result) -> list[Figure]:
         figure("bill_idle", None if sums is None else float(sums.idle), unit=EXACT, missing=lacks),
         figure("bill_open", rest, unit=EXACT, missing=lacks, n=None if sums is None else sums.open_lines),
         *([figure("bill_credits", float(sums.credits), unit=EXACT)] if sums and sums.credits else []),
-        figure("month_productive", work[0] / whole if work else None, **ends, missing="nothing was paid"),
+        figure("month_productive", work[0] / whole if work and not unseen else None, **ends, missing=why),
     ]

@@ -106,16 +106,17 @@ def _answer(bill: Bill, sums: Sums) -> str:
     when = (
         f"the {period_words(bill)} invoice" if bill.period != ALL else f"all invoices, {period_words(bill)}"
     )
-    when = f"the US dollars of {when}" if bill.foreign else when
     if sums.explained is None:
+        when = f"the US dollars of {when}" if bill.foreign else when
         head = (
             f"{when[:1].upper()}{when[1:]} comes to {usd(sums.effective)}, so no share of it is explained: "
             f"{usd(sums.borne)} is, {open_words(sums)}."
         )
     else:
-        of = f"{usd(sums.charges)} of charges" if sums.credits else usd(sums.charges)
-        share = f"{usd(sums.borne)} of {of}"
-        head = f"Explains {percent_words(sums.explained)} of {when}: {share}{idle_words(sums)}; "
+        before = " before credits" if sums.credits else ""
+        share = f"{usd(sums.borne)} of {usd(sums.charges)}{before}"
+        of = f"the charges{' in US dollars' if bill.foreign else ''} of {when}"
+        head = f"Explains {percent_words(sums.explained)} of {of}: {share}{idle_words(sums)}; "
         head += f"{open_words(sums)}.{corrections_words(sums)}"
     more = [head]
     if sums.credits:
@@ -137,6 +138,7 @@ def idle_words(sums: Sums) -> str:
     """'; $5.00 (3.1 %) was billed but held by nobody: ...'; '' where nothing is known to be."""
     parts = (
         (sums.commitments, "commitments that nobody used"),
+        (sums.reservations, "reserved capacity in which nothing ran"),
         (sums.capacity, "idle capacity that no workload used"),
         (sums.unheld, "GPU time that no run or job held"),
     )
@@ -187,7 +189,9 @@ def _figures(bill: Bill, matched: Matched, sums: Sums) -> list[Figure]:
         figure("bill_effective", float(sums.effective), unit=EXACT, n=len(bill.charges)),
         figure("bill_billed", billed, unit=EXACT, missing="no line states a billed cost"),
         figure("bill_matched", float(sums.matched), unit=EXACT),
-        figure("bill_unused", float(sums.unused), unit=EXACT),
+        figure("bill_unused", float(sums.commitments), unit=EXACT),
+        figure("bill_reserved", float(sums.reservations), unit=EXACT),
+        figure("bill_capacity", float(sums.capacity), unit=EXACT),
         figure("bill_unheld", float(sums.unheld), unit=EXACT),
         figure("bill_open", float(sums.open), unit=EXACT, n=sums.open_lines),
         figure("bill_credits", float(sums.credits), unit=EXACT),

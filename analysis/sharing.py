@@ -35,7 +35,7 @@ LINE_WORDS = {
     "storage": "Storage",
     "data": "Data",
     "staff": "Staff",
-    "unused": "Unused commitments",
+    "unused": "Unused commitments and reservations",
     "credits": "Credits",
     "other": "Other and tax",
 }

@@ -59,13 +59,13 @@ def ladder(result: Result, mode: Mode = "light") -> go.Figure:
         hatched = bar(loose["usd_high"] - loose["usd"], loose.index, told, marker, "unknown")
         fig.add_trace(hatched.update(base=loose["usd"]))
     told = ", ".join(f"{RUNGS.get(r.rung, r.rung)} {dollars(r.usd)}" for r in data.itertuples())
-    note = f"percent of {dollars(data['usd'].iloc[0])} of GPU charges"
+    note = f"percent of paid, {dollars(data['usd'].iloc[0])} of GPU charges"
     note += "; hatched: not known whether it belongs there" if len(loose) else ""
     return dressed(fig, names, title=title, note=note, alt=f"Ladder: {told}.", table="ladder", mode=mode)
 
 
 def _rung_label(row: object) -> str:
-    share = f" · {percent(row.frac)}" if pd.notna(row.frac) else ""
+    share = f" · {percent(row.frac)} of paid" if pd.notna(row.frac) else ""
     hours = f" · {short_number(row.gpu_hours)} GPU-h" if pd.notna(row.gpu_hours) else ""
     return f"<b>{RUNGS.get(row.rung, row.rung)}</b> {dollars(row.usd)}{share}{hours}"
 
@@ -121,7 +121,7 @@ def _base(data: pd.DataFrame) -> list[str]:
 
 def _bar_label(row: object) -> str:
     sign = "−" if row.kind == "minus" and row.usd > 0 else "+" if row.kind == "minus" and row.usd < 0 else ""
-    share = f" · {percent(row.frac)}" if pd.notna(row.frac) and row.bar != "bill" else ""
+    share = f" · {percent(row.frac)} of charges" if pd.notna(row.frac) and row.bar != "bill" else ""
     most = getattr(row, "usd_high", row.usd)
     open_to = f" (up to {dollars(most)})" if row.bar == "lost" and most - row.usd >= CENT else ""
     return f"<b>{BARS.get(row.bar, row.bar)}</b> {sign}{dollars(abs(row.usd))}{share}{open_to}"

@@ -41,7 +41,8 @@ METRICS = (
     Formula(
         "bill_open",
         "Not explained",
-        "effective cost - credits - matched charges - unused commitments - GPU time that nobody held",
+        "effective cost - credits - matched charges - unused commitments, unused reservations and idle "
+        "capacity - GPU time that nobody held",
         "usd",
         "bill",
         "exact, to the cent",
@@ -49,7 +50,23 @@ METRICS = (
     Formula(
         "bill_unused",
         "Unused commitments",
-        "sum of effective cost of unmatched lines with status Unused (commitment or capacity reservation)",
+        "sum of effective cost of unmatched lines with CommitmentDiscountStatus Unused, no reservation",
+        "usd",
+        "bill",
+        "exact, to the cent",
+    ),
+    Formula(
+        "bill_reserved",
+        "Unused reservations",
+        "sum of effective cost of unmatched lines with CapacityReservationStatus Unused",
+        "usd",
+        "bill",
+        "exact, to the cent",
+    ),
+    Formula(
+        "bill_capacity",
+        "Idle capacity",
+        "sum of effective cost of unmatched lines of idle cluster capacity (OpenCost __idle__)",
         "usd",
         "bill",
         "exact, to the cent",
@@ -65,7 +82,8 @@ METRICS = (
     Formula(
         "bill_idle",
         "Held by nobody",
-        "unused commitments and idle capacity + GPU time that no run or job held by a scheduler file",
+        "unused commitments + unused reservations + idle capacity + GPU time that no run or job held by a "
+        "scheduler file",
         "usd",
         "bill",
         "exact, to the cent",

@@ -42,7 +42,7 @@ LABELS = {
     "usd_storage": "Storage (USD)",
     "usd_data": "Data (USD)",
     "usd_staff": "Staff (USD)",
-    "usd_unused": "Unused commitments (USD)",
+    "usd_unused": "Unused commitments and reservations (USD)",
     "usd_other": "Other and tax (USD)",
     "usd_shared_in": "Of it by sharing rules (USD)",
     "usd_failed": "Failed attempts (USD)",

@@ -41,7 +41,7 @@ LABELS = {
 GPU_KINDS = ("gpu", "unused")
 KINDS = {
     "gpu": "GPU time",
-    "unused": "unused commitment",
+    "unused": "unused commitment or reservation",
     "cpu": "CPU cores",
     "evals": "evaluations",
     "tokens": "tokens of services",

@@ -38,7 +38,7 @@ def agree(home: Home) -> None:
     found = campaigns_of(home.view(), CampaignsParams(period=PERIOD)).tables
     assert cents(records(found["campaigns"]), "usd_net") == gpu + other
     nobody = [row for row in records(found["campaigns"]) if not row["campaign"]]
-    for label, column in (("Unused commitments", "usd_unused"), ("Storage", "usd_storage")):
+    for label, column in (("Unused commitments and reservations", "usd_unused"), ("Storage", "usd_storage")):
         mine = [row for row in records(found["unallocated"]) if row["what"] == label]
         assert cents(mine, "usd") == cents(nobody, column), label
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from analysis import run
 from analysis.bill import load_bill
 from analysis.moneyparams import MoneyParams
 from data.readers.base import Choices
@@ -133,8 +134,8 @@ def test_cost_without_an_invoice_amount_counts_as_cost(empty_home: Home, tmp_pat
     load(empty_home, tmp_path, [charge(480, gpu_h=192, node="node-a", BilledCost="0")])
     result = reconciled(empty_home)
     assert result.answer.startswith(
-        "Explains 100 % of the March 2026 invoice: $480.00 of $480.00; no line is left. These are effective "
-        "(amortised) costs; the invoice asks for $0.00, $480.00 less."
+        "Explains 100 % of the charges of the March 2026 invoice: $480.00 of $480.00; no line is left. These "
+        "are effective (amortised) costs; the invoice asks for $0.00, $480.00 less."
     )
 
 
@@ -257,3 +258,27 @@ def test_a_capacity_reservation_is_used_or_reserved_and_unused_and_never_both(
     lines = result.tables["lines"].set_index("effective_usd")
     assert lines.loc[120.0, "why"].startswith("reserved and unused: ")
     assert by(shares(empty_home), "run", "kind") == {("r1", "gpu"): 360.0, (None, "unused"): 120.0}
+
+
+def test_an_unused_reservation_is_no_unused_commitment_in_any_headline(
+    empty_home: Home, tmp_path: Path
+) -> None:
+    """$120.01 of a reservation in which nothing ran and $30.02 of a commitment: two words, one total."""
+    hold(empty_home, "r1", DAY, 18, hosts={"node-a": 8})
+    rows = [
+        charge(360, hours=18, gpu_h=144, node="node-a"),
+        charge("120.01", gpu_h=48, CapacityReservationId="cr-1", CapacityReservationStatus="Unused"),
+        charge("30.02", CommitmentDiscountId="cd-1", CommitmentDiscountStatus="Unused"),
+    ]
+    load(empty_home, tmp_path, rows)
+    result = reconciled(empty_home)
+    assert result.figure("bill_unused").value == 30.02
+    assert result.figure("bill_reserved").value == 120.01
+    words = "($30.02 commitments that nobody used and $120.01 reserved capacity in which nothing ran)"
+    assert f"$150.03 (29.4 %) was billed but held by nobody {words}" in result.answer
+    found = run("month", empty_home.view(), {})
+    parts = dict(zip(found.tables["parts"]["part"], found.tables["parts"]["usd"], strict=True))
+    assert parts == {"matched": 360.0, "unused": 30.02, "reserved": 120.01, "not_held": 0.0, "open": 0.0}
+    assert found.figure("bill_idle").value == 150.03
+    first = found.tables["idle"]["label"].iloc[0]
+    assert first == "paid and idle, borne by nobody ($30.02 unused commitments, $120.01 unused reservations)"

@@ -24,7 +24,8 @@ def test_dollars_of_a_mixed_bill_are_not_called_the_whole_invoice(empty_home: Ho
     rows = [charge(100, gpu_h=192, node="node-a"), charge("5", **EUR), charge("2.50", **EUR)]
     load(empty_home, tmp_path, rows)
     answer = reconciled(empty_home, "2026-03").answer
-    assert answer.startswith("Explains 100 % of the US dollars of the March 2026 invoice: $100.00 of $100.00")
+    share = "Explains 100 % of the charges in US dollars of the March 2026 invoice: $100.00 of $100.00"
+    assert answer.startswith(share)
     assert "7.50 EUR in 2 lines" in answer
     whole = month_of_home(empty_home.view(), MonthParams(period="2026-03")).answer
     assert "no rate into US dollars" in whole
@@ -34,6 +35,7 @@ def test_a_bill_in_dollars_says_nothing_of_currencies(empty_home: Home, tmp_path
     hold(empty_home, "r1", DAY, 24, hosts={"node-a": 8})
     load(empty_home, tmp_path, [charge(100, gpu_h=192, node="node-a")])
     answer = reconciled(empty_home, "2026-03").answer
-    assert answer == "Explains 100 % of the March 2026 invoice: $100.00 of $100.00; no line is left."
+    share = "Explains 100 % of the charges of the March 2026 invoice: $100.00 of $100.00"
+    assert answer == f"{share}; no line is left."
     whole = month_of_home(empty_home.view(), MonthParams(period="2026-03")).answer
     assert "rate" not in whole

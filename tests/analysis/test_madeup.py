@@ -101,6 +101,14 @@ def test_real_runs_without_a_bill_are_not_priced_with_the_example(empty_home: Ho
     found = month(empty_home.view(), MonthParams(period="2026-03"))
     assert found.figure("bill_effective").value == 192.0
     assert found.figure("bill_billed").value is None
+    assert "at least 0 %" not in found.answer
+    assert found.answer.endswith(
+        "how much of it was productive work is not known, as no GPU sample of the period is loaded."
+    )
+    lacking = found.figure("month_productive")
+    assert lacking.value is None and lacking.missing == (
+        "no GPU sample of the period is loaded: it is at most 100 % of the charges"
+    )
 
 
 def sampled_gpu(home: Home, gpu: str, run: str | None, upload: str) -> None:

@@ -126,3 +126,14 @@ def test_a_run_that_may_be_a_job_leaves_other_days_alone(tmp_path: Path) -> None
     store.close()
     unheld = month.TRUTH["not_allocated"] - month.UNUSED_USD
     assert exact(found.figure("bill_unheld").value or 0) == unheld
+
+
+def test_lines_of_campaigns_are_those_of_the_bill_to_the_cent(answers: dict[str, Result]) -> None:
+    """Weeks of a line add up to it: a tax of $100.01 over six weeks is not $100.00 beside the bill."""
+    rows = answers["campaigns"].tables["unallocated"]
+    found = {what: exact(usd) for what, usd in rows.groupby("what")["usd"].sum().items()}
+    assert found["Credits"] == month.CREDIT
+    assert found["Other and tax"] == month.TAX
+    assert found["Storage"] == month.STORAGE
+    behind = answers["campaigns"].tables["behind"]
+    assert exact(behind[behind["what"] == "Credits"]["usd"].sum()) == month.CREDIT

@@ -91,8 +91,9 @@ def test_a_month_beside_its_invoice(empty_home: Home, tmp_path: Path) -> None:
     explained, unheld = MATCHED / charges, (idle + money_month.UNUSED_USD) / charges
     assert result.figure("bill_explained").value == pytest.approx(float(explained), abs=1e-15)
     assert result.answer == (
-        f"Explains {percent_words(explained)} of the March 2026 invoice: {usd(MATCHED)} of {usd(charges)} of "
-        f"charges; {usd(TRUTH['not_allocated'])} ({percent_words(unheld)}) was billed but held by nobody "
+        f"Explains {percent_words(explained)} of the charges of the March 2026 invoice: {usd(MATCHED)} of "
+        f"{usd(charges)} before credits; {usd(TRUTH['not_allocated'])} ({percent_words(unheld)}) was billed "
+        "but held by nobody "
         f"({usd(money_month.UNUSED_USD)} commitments that nobody used and {usd(idle)} GPU time that no run "
         f"or job held); {usd(rest)} ({percent_words(rest / charges)}) is not explained, in 2 lines. "
         f"After credits of $500.00 it comes to {usd(TRUTH['total'])}."

@@ -47,7 +47,7 @@ def test_the_ladder_says_dollars_to_the_cent_and_hatches_what_is_open() -> None:
     assert list(known.x) == [1000.0, 900.0, 600.0]
     assert (list(unknown.x), list(unknown.base), list(unknown.y)) == ([200.25], [600.0], [2])
     assert unknown.marker.pattern.shape == "/"
-    assert labels(fig)[2] == "<b>Active</b> $600.00 · 60 % · 300 GPU-h"
+    assert labels(fig)[2] == "<b>Active</b> $600.00 · 60 % of paid · 300 GPU-h"
     assert "hatched" in fig.layout.meta["subtitle"]
     assert len(waste.ladder(made(unknown=0.0)).data) == 1
 
@@ -78,8 +78,8 @@ def test_shares_say_of_what_and_lost_work_how_much_it_may_be() -> None:
     fig = waste.waterfall(result("waste", waterfall=[{"usd_high": r["usd"], **r, **more} for r in rows]))
     assert "percent of $1,040.10 of charges before credits" in fig.layout.meta["subtitle"]
     assert labels(fig)[0] == "<b>The bill</b> $1,000.00"
-    assert labels(fig)[2] == "<b>Lost to failures</b> −$19.95 · 1.92 % (up to $540.00)"
-    assert "percent of $1,000.00 of GPU charges" in waste.ladder(made()).layout.meta["subtitle"]
+    assert labels(fig)[2] == "<b>Lost to failures</b> −$19.95 · 1.92 % of charges (up to $540.00)"
+    assert "percent of paid, $1,000.00 of GPU charges" in waste.ladder(made()).layout.meta["subtitle"]
 
 
 def test_phases_have_a_lane_a_pool_and_fill_the_stretch() -> None:
