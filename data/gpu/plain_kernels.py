@@ -23,6 +23,11 @@ EXACT = 1 << 53
 MOST_DIGITS = 18
 MOST_DECIMALS = 22
 TENS = 10.0 ** np.arange(MOST_DECIMALS + 1)
+EIGHT_ZEROS, LOW_BITS = 0x3030303030303030, 0x7F7F7F7F7F7F7F7F
+HIGH_BITS, UP_TO_TEN = -0x7F7F7F7F7F7F7F80, 0x7676767676767676
+"""In each of eight bytes: the character 0, all bits but the highest, the highest, and what lifts 10 to it."""
+PAIRS, HUNDRED_AND_MILLION, ONE_AND_TEN_THOUSAND = 0x000000FF000000FF, 0x000F424000000064, 0x0000271000000001
+"""Of four numbers below 100: every second one, and what they weigh."""
 SPACE, LF, CR, QUOTE, MINUS, POINT, ZERO = 32, 10, 13, 34, 45, 46, 48
 
 
@@ -52,8 +57,18 @@ def _eight_at(typing: Any, text: Any, at: Any) -> Any:  # noqa: ARG001
     return nb.int64(text, nb.int64), code
 
 
+def _lowest_bit(typing: Any, word: Any) -> Any:  # noqa: ARG001
+    """Place of the lowest bit that is set, 64 when none is."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:  # noqa: ARG001
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return nb.int64(nb.int64), code
+
+
 _byte: Any = intrinsic(_byte_at)
 _eight: Any = intrinsic(_eight_at)
+_lowest: Any = intrinsic(_lowest_bit)
 
 
 @inlined
@@ -95,13 +110,62 @@ def _end(text: Any, at: int, stop: int, delimiter: int) -> Any:
 
 
 @inlined
-def _number(text: Any, at: int, stop: int, suffixes: Any, k: int, size: int, tens: Any) -> tuple[int, float]:
-    """(place behind the cell, its number); the place is -1 when it holds no plain number."""
+def _digits(text: Any, at: int) -> tuple[int, int]:
+    """(how many of the eight bytes at `at` are digits before the first other byte, the number they make).
+
+    All eight bytes at once: a loop guesses wrong where most numbers end. Bytes are in order of their weight
+    on every machine that numba knows.
+    """
+    eight = _eight(text, at) ^ EIGHT_ZEROS
+    others = (((eight & LOW_BITS) + UP_TO_TEN) | eight) & HIGH_BITS
+    count = _lowest(others) >> 3
+    eight = (eight << (56 - 8 * count)) << 8 if count < 8 else eight
+    eight = eight * 10 + (eight >> 8)
+    pairs, others = eight & PAIRS, (eight >> 16) & PAIRS
+    return count, (pairs * HUNDRED_AND_MILLION + others * ONE_AND_TEN_THOUSAND) >> 32
+
+
+@inlined
+def _number(
+    text: Any, at: int, stop: int, suffixes: Any, k: int, size: int, tens: Any
+) -> tuple[int, float, bool]:
+    """(place behind the cell, its number, whether it has a point or many digits); the place is -1 when it
+    holds no plain number."""
     while _byte(text, at) == SPACE:
         at += 1
     negative = _byte(text, at) == MINUS
     if negative:
         at += 1
+    digits, whole = _digits(text, at)
+    value, first, is_long = float(whole), at, digits == 8
+    at += digits
+    if _byte(text, at) == POINT:
+        decimals, whole = _digits(text, at + 1)
+        at, digits = at + 1 + decimals, digits + decimals
+        value = (value * tens[decimals] + float(whole)) / tens[decimals]
+        is_long = is_long or decimals == 8
+        has_point = True
+    else:
+        has_point = False
+    if is_long:
+        at, digits, value = _long_number(text, first, tens)
+        has_point = True
+    if digits == 0:
+        return -1, 0.0, False
+    for n in range(size):
+        if _byte(text, at + n) != suffixes[k, n]:
+            return -1, 0.0, False
+    if _byte(text, at + size) != stop:
+        return -1, 0.0, False
+    return at + size + 1, -value if negative else value, has_point or negative
+
+
+@part
+def _long_number(text: Any, at: int, tens: Any) -> tuple[int, int, float]:
+    """(place behind the digits and the point, how many digits there are, the number), digit by digit.
+
+    No digits are said where there are too many for a number that is rounded once.
+    """
     whole, first, point = 0, at, -1
     digit = _byte(text, at) - ZERO
     while 0 <= digit <= 9 or (digit == POINT - ZERO and point < 0):
@@ -112,17 +176,12 @@ def _number(text: Any, at: int, stop: int, suffixes: Any, k: int, size: int, ten
         at += 1
         digit = _byte(text, at) - ZERO
     digits = at - first - (point >= 0)
-    if digits == 0 or digits > MOST_DIGITS or whole > EXACT:
-        return -1, 0.0
-    for n in range(size):
-        if _byte(text, at + n) != suffixes[k, n]:
-            return -1, 0.0
-    if _byte(text, at + size) != stop:
-        return -1, 0.0
+    if digits > MOST_DIGITS or whole > EXACT:
+        return at, 0, 0.0
     value = float(whole)
     if point >= 0:
         value /= tens[at - point - 1]
-    return at + size + 1, -value if negative else value
+    return at, digits, value
 
 
 @part
@@ -237,12 +296,17 @@ def _combination(text: Any, row: Any, slots: Any, cells: Any, state: Any) -> Any
 
 
 @inlined
-def _note(value: float, ends: Any, k: int) -> None:
-    """Keep the least and the largest number, and whether some number needs more than four bytes, or two."""
+def _note(value: float, is_odd: bool, ends: Any, k: int) -> None:
+    """Keep the least and the largest number, and whether some number needs more than four bytes, or two.
+
+    `is_odd`: more than a natural number below 10^7, which never does.
+    """
     if value < ends[k, 0]:
         ends[k, 0] = value
     if value > ends[k, 1]:
         ends[k, 1] = value
+    if not is_odd:
+        return
     if np.float64(np.float32(value)) != value:
         ends[k, 2] = 1.0
     if np.floor(value) != value or np.copysign(1.0, value) < 0.0:
@@ -282,15 +346,16 @@ def scan(
     while at < end:
         guess = combos[last, 0] if last >= 0 else -1
         for c in range(width):
-            kind, k = columns[c, 0], columns[c, 1]
+            # Masked, the compiler knows that it is not below 0 and need not be counted from the end.
+            kind, k = columns[c, 0], columns[c, 1] & 0xFFFF
             stop = delimiter if c < width - 1 else LF
             if kind == NUMBER:
-                behind, value = _number(text, at, stop, suffixes, k, columns[c, 2], tens)
+                behind, value, is_odd = _number(text, at, stop, suffixes, k, columns[c, 2], tens)
                 if behind < 0:
                     behind = _missing(text, at, stop, delimiter, missing, missing_ends, absent, k)
                     value = np.nan
                 else:
-                    _note(value, ends, k)
+                    _note(value, is_odd, ends, k)
                 numbers[k, row] = value
             elif kind == IDENTITY:
                 behind, guess = _identity(text, at, stop, delimiter, k, combo_cells, guess)

@@ -19,6 +19,7 @@ from data.parse.typed_csv import WORKERS
 from data.parse.values import NumberRule
 
 GROUP_ROWS = 1 << 17
+PAGE_ROWS = 1 << 16
 SPLIT = ["mem_bytes", "power_w", "energy_j", "sm_clock_mhz"]
 """Measures of many distinct values: a dictionary costs more than it saves, bytes of one rank pack well."""
 SPARE_US = 1000
@@ -88,28 +89,39 @@ def write_parts(path: Path, ordered: Ordered, gpu_ids: Sequence[str]) -> dict[Pa
 
 
 def _write(path: Path, rows: slice, ordered: Ordered, names: pa.Array) -> None:
-    writer = None
-    try:
-        for batch in _batches(rows, ordered, names):
-            writer = writer or pq.ParquetWriter(
-                path,
-                batch.schema,
-                store_schema=False,
-                write_statistics=["ts"],
-                compression="lz4",
-                use_dictionary=[name for name in batch.schema.names if name not in SPLIT],
-                use_byte_stream_split=[name for name in batch.schema.names if name in SPLIT],
-            )
+    schema = _schema(ordered)
+    with pq.ParquetWriter(
+        path,
+        schema,
+        store_schema=False,
+        write_statistics=["ts"],
+        compression="lz4",
+        use_dictionary=[name for name in schema.names if name not in SPLIT],
+        use_byte_stream_split=[name for name in schema.names if name in SPLIT],
+        write_batch_size=PAGE_ROWS,
+    ) as writer:
+        for batch in _batches(rows, ordered, names, schema):
             writer.write_batch(batch)
-    finally:
-        if writer is not None:
-            writer.close()
 
 
-def _batches(rows: slice, ordered: Ordered, names: pa.Array) -> Iterator[pa.RecordBatch]:
+def _schema(ordered: Ordered) -> pa.Schema:
+    """Columns of a part. One without a missing value says so: levels of definition cost a third of it."""
+    fields = [
+        pa.field("gpu_id", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+        pa.field("ts", pa.timestamp("us"), nullable=False),
+        pa.field("dt_s", pa.float64(), nullable=False),
+    ]
+    for name in MEASURES:
+        if name in ordered.measures:
+            cells = _one(ordered.table, ordered.measures[name][0])
+            fields.append(pa.field(name, pa.float64(), nullable=cells.null_count > 0))
+    return pa.schema(fields)
+
+
+def _batches(rows: slice, ordered: Ordered, names: pa.Array, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     for start in range(rows.start, rows.stop, GROUP_ROWS):
         part = ordered.table.slice(start, min(GROUP_ROWS, rows.stop - start))
-        columns = {
+        columns: dict[str, pa.Array] = {
             "gpu_id": pa.DictionaryArray.from_arrays(_one(part, "gpu").cast(pa.int32()), names),
             "ts": _one(part, "ts"),
             "dt_s": pa.array(_one(part, "held").to_numpy() / ordered.spacing.per_s),
@@ -117,7 +129,7 @@ def _batches(rows: slice, ordered: Ordered, names: pa.Array) -> Iterator[pa.Reco
         for name in MEASURES:
             if name in ordered.measures:
                 columns[name] = _measure(part, *ordered.measures[name])
-        yield pa.record_batch(columns)
+        yield pa.record_batch(list(columns.values()), schema=schema)
 
 
 def _measure(rows: pa.Table, column: str, rule: NumberRule) -> pa.Array:

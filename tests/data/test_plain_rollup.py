@@ -10,6 +10,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -153,3 +154,22 @@ def test_both_spacings_agree_bit_by_bit() -> None:
     assert np.array_equal(sums.spacing.held / sums.spacing.per_s, numpy.held / numpy.per_s)
     for name in ("gap_max_s", "gap_median_s", "gap_s"):
         assert getattr(sums.spacing, name) == getattr(numpy, name)
+
+
+def test_a_column_of_a_part_may_be_empty_only_where_a_cell_is_missing(tmp_path: Path) -> None:
+    con = connect(tmp_path)
+    try:
+        ordered = in_order(
+            rows_of(con, [(0, 1_000_000)] * 3, np.array([10, np.nan, 30], np.float32)),
+            {"gpu_util": 0, "power_w": 1},
+            "stamp",
+        )
+        assert ordered is not None
+        write_parts(tmp_path / "p.parquet", ordered, ["a"])
+    finally:
+        con.close()
+    schema = pq.read_schema(tmp_path / "p.parquet")
+    assert {field.name: field.nullable for field in schema} == {
+        "gpu_id": False, "ts": False, "dt_s": False, "gpu_util": True, "power_w": False,
+    }  # fmt: skip
+    assert pq.read_table(tmp_path / "p.parquet")["gpu_util"].to_pylist() == [0.1, None, 0.3]
