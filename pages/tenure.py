@@ -13,12 +13,12 @@ from charts.synthetic import is_synthetic
 from pages.parts import own_controls as controls
 from pages.parts.answer import show_answer
 from pages.parts.assumptions import show_how
-from pages.parts.choose import dropdown
 from pages.parts.compute import compute_or_stop
 from pages.parts.download import show_chart
 from pages.parts.figures import show_figures
 from pages.parts.frame import show_title
 from pages.parts.notices import show_warnings
+from pages.parts.own_decision import demand_and_capital
 from pages.parts.own_details import show_details
 from pages.parts.own_price import offer
 from pages.parts.percent import refuse_fractions
@@ -26,7 +26,6 @@ from pages.parts.pictures import picture
 from pages.parts.state import current
 from pages.parts.tables import show_table
 
-MOST_USED = "the one your runs used most"
 LIFE, HORIZON = 4.0, 36
 OPTIONS = (
     "label", "usd_per_useful_gpu_h", "low_usd", "high_usd", "cheapest_frac", "total_usd", "saves_usd",
@@ -79,26 +78,10 @@ LABELS = {
 
 def decision(platforms: dict[str, str]) -> dict[str, Any]:
     """The questions that nobody else can answer, first."""
-    names = {"": MOST_USED, **platforms}
-    asked: dict[str, Any] = {"buy": dropdown("own_buy", "Platform", list(names), "", lambda p: names[p])}
-    gpus = st.number_input(
-        "GPUs you need (empty: the peak of your runs)", value=None, min_value=1, step=8, key="own_gpus",
-        bind="query-params",
-    )  # fmt: skip
-    used = st.number_input(
-        "Busy share of the hours (%; empty: your runs day by day)", value=None, min_value=1.0,
-        max_value=100.0, step=5.0, key="own_used", bind="query-params",
-    )  # fmt: skip
-    wacc = st.number_input(
-        "Cost of capital, a year (%)", value=None, min_value=0.0, max_value=100.0, step=0.5,
-        key="own_wacc_pct", bind="query-params", placeholder="yours: nobody published one",
-        help="WACC: what money costs your company. No published number was found, so it must be given.",
-    )  # fmt: skip
+    asked = demand_and_capital(platforms)
     life = st.slider("Life of the hardware (years)", 1.0, 8.0, LIFE, 0.5, key="own_life", bind="query-params")
     months = st.slider("Horizon (months)", 6, 96, HORIZON, 6, key="own_months", bind="query-params")
-    asked |= {"gpus": int(gpus or 0), "horizon_months": int(months)}
-    asked |= {"utilisation_frac": used / 100} if used else {}
-    asked |= {"wacc_frac": wacc / 100} if wacc is not None else {}
+    asked["horizon_months"] = int(months)
     return asked | ({"life_years": life} if life != LIFE else {})
 
 

@@ -14,8 +14,10 @@ TIERS = {"neocloud": "Neocloud", "hyperscaler": "Hyperscaler", "marketplace": "M
 KINDS = {"auto": "As published", "yes": "All in", "no": "Hardware only"}
 
 
-def show_details(settings: pd.DataFrame) -> dict[str, Any]:
-    """Draw the boxes; returns the parameters that a person gave, in the units of the parameters."""
+def show_details(settings: pd.DataFrame, *, lease: bool = True) -> dict[str, Any]:
+    """Draw the boxes, that of a lease where one is asked about; returns the parameters that a person gave, in
+    the units of the parameters.
+    """
     asked: dict[str, Any] = {}
     with st.expander("What you buy", key="own_box_buy"):
         asked |= _bought(settings)
@@ -26,8 +28,9 @@ def show_details(settings: pd.DataFrame) -> dict[str, Any]:
     with st.expander("What you would rent", key="own_box_rent"):
         asked["tier"] = segments("own_tier", "Provider", list(TIERS), "neocloud", TIERS.__getitem__)
         asked |= controls.fields(controls.RENT, settings)
-    with st.expander("Lease", key="own_box_lease"):
-        asked |= controls.fields(controls.LEASE, settings)
+    if lease:
+        with st.expander("Lease", key="own_box_lease"):
+            asked |= controls.fields(controls.LEASE, settings)
     with st.expander("Prices over time", key="own_box_path"):
         asked |= controls.fields(controls.PATH, settings)
     with st.expander("Goodput and ranges", key="own_box_more"):

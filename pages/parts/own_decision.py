@@ -1,0 +1,31 @@
+"""What only a person can say before owning is priced: the demand, how busy it is, and what money costs."""
+
+from typing import Any
+
+import streamlit as st
+
+from pages.parts.choose import dropdown
+
+MOST_USED = "the one your runs used most"
+
+
+def demand_and_capital(platforms: dict[str, str]) -> dict[str, Any]:
+    """Draw platform, GPUs, busy share and cost of capital; returns the parameters that a person gave."""
+    names = {"": MOST_USED, **platforms}
+    asked: dict[str, Any] = {"buy": dropdown("own_buy", "Platform", list(names), "", lambda p: names[p])}
+    gpus = st.number_input(
+        "GPUs you need (empty: the peak of your runs)", value=None, min_value=1, step=8, key="own_gpus",
+        bind="query-params",
+    )  # fmt: skip
+    used = st.number_input(
+        "Busy share of the hours (%; empty: your runs day by day)", value=None, min_value=1.0,
+        max_value=100.0, step=5.0, key="own_used", bind="query-params",
+    )  # fmt: skip
+    wacc = st.number_input(
+        "Cost of capital, a year (%)", value=None, min_value=0.0, max_value=100.0, step=0.5,
+        key="own_wacc_pct", bind="query-params", placeholder="yours: nobody published one",
+        help="WACC: what money costs your company. No published number was found, so it must be given.",
+    )  # fmt: skip
+    asked |= {"gpus": int(gpus or 0)}
+    asked |= {"utilisation_frac": used / 100} if used else {}
+    return asked | ({"wacc_frac": wacc / 100} if wacc is not None else {})
