@@ -63,6 +63,7 @@ _ALL = (
     Question("own_cost", "OwnParams", "What does an owned GPU-hour cost?"),
     Question("services", "ServicesParams", "Your runs beside hosted training services"),
     Question("tenure", "TenureParams", "Rent, reserve or own?"),
+    Question("commitments", "CommitmentsParams", "How much to own, reserve and rent on demand?"),
     Question("scenarios", "ScenariosParams", "Scenarios side by side: what differs, in inputs and answers"),
     Question("month", "MonthParams", "What was billed, explained and productive?"),
     Question("reconciliation", "ReconciliationParams", "What explains the invoice?"),

@@ -12,13 +12,13 @@ piecewise linear in N. All amounts are present values in USD. Solved in `models.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from models.own_cost import HOURS_PER_YEAR
-from models.tenure import HOURS_PER_MONTH, Demand, Path
+from models.tenure import HOURS_PER_MONTH, Demand, Path, annuity_pv
 from models.workload import Floats
 
 OWN, RESERVED_3Y, RESERVED_1Y = "own", "reserved_3y", "reserved_1y"
@@ -48,6 +48,10 @@ class Outlook:
         """Levels of that month in GPUs, (levels,), times the world's factor."""
         levels = np.array([gpus for gpus, _ in self.base.levels])
         return factor * (levels * self.scale[month] + self.add[month])
+
+    def above(self, month: int, fleet: float, factor: float = 1.0) -> float:
+        """Mean GPUs beyond a fleet in that month."""
+        return float(np.maximum(0.0, self.gpus(month, factor) - fleet) @ self.shares)
 
     def gpu_h(self, month: int, factor: float = 1.0) -> float:
         """GPU-hours of a month of 730 hours."""
@@ -182,13 +186,16 @@ class Problem:
 
 @dataclass(frozen=True)
 class Bill:
-    """What a mix costs in one world, USD by part; `later_1y`: servers of one-year reservations by year."""
+    """What a mix costs in one world, USD by part; `servers_1y`: one-year reservations by year; `short_gpus`:
+    mean GPUs on demand by month.
+    """
 
     own_usd: float
     reserved_3y_usd: float
     reserved_1y_usd: float
     burst_usd: float
-    later_1y: tuple[int, ...] = field(default=())
+    servers_1y: tuple[int, ...]
+    short_gpus: tuple[float, ...]
 
     @property
     def total_usd(self) -> float:
@@ -200,19 +207,31 @@ def bill(problem: Problem, world: World, mix: Mix) -> Bill:
     """Cost of a mix in one world, later one-year reservations chosen best; UnservedError where it cannot."""
     base, years = problem.base_gpus(mix), world.years
     servers = tuple(mix.servers_1y if y == 0 else _renewed(problem, world, y, base) for y in range(years))
-    burst = 0.0
     for year, count in enumerate(servers):
         fleet = base + problem.node * count
         if fleet < world.must_hold(year, problem.burst_max) - 1e-6:
             raise UnservedError(f"{world.name}: {fleet} GPUs and on demand do not serve the peak of a year")
-        burst += world.shortfalls[year].at(fleet)
-    rents = world.reserved_1y_usd or (0.0,) * years
+    short = tuple(
+        world.outlook.above(m, base + problem.node * servers[m // MONTHS], world.factor)
+        for m in range(years * MONTHS)
+    )
+    return priced(problem, world, mix, servers, short)
+
+
+def priced(
+    problem: Problem, world: World, mix: Mix, servers_1y: tuple[int, ...], short_gpus: tuple[float, ...]
+) -> Bill:
+    """The same GPUs at the prices of `world`."""
+    node = problem.node
+    rents = world.reserved_1y_usd or (0.0,) * len(servers_1y)
+    burst = world.burst_usd or (0.0,) * len(short_gpus)
     return Bill(
         mix.own_units * (world.own_usd or 0.0),
-        mix.servers_3y * problem.node * (world.reserved_3y_usd or 0.0),
-        math.fsum(n * problem.node * usd for n, usd in zip(servers, rents, strict=True)),
-        burst,
-        servers,
+        mix.servers_3y * node * (world.reserved_3y_usd or 0.0),
+        math.fsum(n * node * usd for n, usd in zip(servers_1y, rents, strict=True)),
+        math.fsum(gpus * usd for gpus, usd in zip(short_gpus, burst, strict=True)),
+        servers_1y,
+        short_gpus,
     )
 
 
@@ -237,6 +256,22 @@ def _renewed(problem: Problem, world: World, year: int, base: int) -> int:
         else:
             high = middle
     return low
+
+
+def stranded_usd(capital_usd_per_gpu_h: float, life_months: int, path: StepPath) -> float:
+    """What an owned GPU loses at the end of the horizon because the next generation came, USD today.
+
+    At the horizon the annuity has `L` years of payments left (capital x 8,760 a year): owning counts the GPU
+    at their present value. It is worth `step_frac` less then; 0 where a life ends with the horizon or the
+    step comes after it.
+    """
+    used = path.months % life_months
+    if not used or path.step_month >= path.months:
+        return 0.0
+    rest = annuity_pv(path.wacc_frac, 0.0, (life_months - used) / 12)
+    bought = Path.price(path, path.months // life_months * life_months)
+    today = math.exp(-path.months / 12 * math.log1p(path.wacc_frac))
+    return path.step_frac * capital_usd_per_gpu_h * bought * HOURS_PER_YEAR * rest * today
 
 
 def worst_tenth(costs: Sequence[float], weights: Sequence[float], tail_frac: float = 0.1) -> float:

@@ -178,18 +178,23 @@ def unit_dual_usd(problem: Problem, units: int) -> float:
     raise RuntimeError("the tangents did not settle")
 
 
-def unit_values(problem: Problem, most: int) -> list[float]:
-    """Lowest expected cost of everything else with 0, 1, … `most` units owned, USD; their cost left out.
+def unit_values(problem: Problem, first: int, last: int) -> dict[int, float]:
+    """Lowest expected cost of everything else with `first` to `last` units owned, USD; their cost left out.
 
     inf where so few units cannot serve every world.
     """
-    free = replace(problem, worlds=tuple(replace(w, own_usd=0.0) for w in problem.worlds), units_max=None)
-    out = []
-    for units in range(most + 1):
+    free = replace(
+        problem,
+        worlds=tuple(replace(w, own_usd=0.0) for w in problem.worlds),
+        units_max=None,
+        offered=tuple({*problem.offered, OWN}),
+    )
+    out = {}
+    for units in range(first, last + 1):
         try:
-            out.append(best_mix(replace(free, own_fixed=units, offered=tuple({*free.offered, OWN})))[1])
+            out[units] = best_mix(replace(free, own_fixed=units))[1]
         except UnservedError:
-            out.append(math.inf)
+            out[units] = math.inf
     return out
 
 

@@ -16,6 +16,7 @@ from models.commitments import (
     World,
     bill,
     expected_usd,
+    stranded_usd,
     worst_tenth,
 )
 from models.commitments_solve import best_mix, foresight, unit_dual_usd, unit_values
@@ -60,7 +61,7 @@ def test_renewals_wait_for_the_news() -> None:
     problem = Problem((low, high), node=8, unit=8)
     mix, usd = best_mix(problem)
     assert mix == Mix(servers_3y=1, servers_1y=0)
-    assert bill(problem, low, mix).later_1y == (0, 0) and bill(problem, high, mix).later_1y == (0, 1)
+    assert bill(problem, low, mix).servers_1y == (0, 0) and bill(problem, high, mix).servers_1y == (0, 1)
     assert usd == pytest.approx(800 + 0.5 * (8 * 120 + 8 * 61))
     assert foresight(problem, high)[1] == pytest.approx(1600)
 
@@ -125,7 +126,7 @@ def test_worth_of_units_and_their_dual() -> None:
     GPUs ($800), the second and third save half of 8 x $120 = $480 each, the fourth nothing.
     """
     problem = Problem((world([(8, 0.5), (24, 0.5)], r3=100.0, own=500.0),), node=1, unit=8)
-    values = unit_values(problem, 4)
+    values = list(unit_values(problem, 0, 4).values())
     assert [a - b for a, b in itertools.pairwise(values)] == pytest.approx([800, 480, 480, 0])
     assert best_mix(problem)[0] == Mix(own_units=1)
     assert unit_dual_usd(replace(problem, worlds=problem.worlds), 2) == pytest.approx(480)
@@ -161,3 +162,11 @@ def test_a_step_in_the_price_path() -> None:
 def test_worst_tenth_by_hand() -> None:
     """5 % at 100, 20 % at 40: the worst tenth is half 100 and half 40."""
     assert worst_tenth([10, 100, 40], [0.75, 0.05, 0.2]) == pytest.approx(70)
+
+
+def test_what_the_next_generation_takes_from_owned_gpus() -> None:
+    """Life 4 years, horizon 3, no discount: one year of $1 x 8,760 is unpaid; 30 % of it are lost."""
+    path = StepPath(36, 0.0, 0.0, step_month=9, step_frac=0.3)
+    assert stranded_usd(1.0, 48, path) == pytest.approx(0.3 * 8760)
+    assert stranded_usd(1.0, 36, path) == 0.0
+    assert stranded_usd(1.0, 48, StepPath(36, 0.0, 0.0, step_month=36, step_frac=0.3)) == 0.0
