@@ -83,7 +83,7 @@ def compute(view: View, params: GainParams) -> Result:
         *evals.notices,
         *gains.notices,
         *checked(view, params)[1],
-        *gain_notices(row, note, _without_start(spend, table)),
+        *gain_notices(row, note, _without_start(spend, gains)),
     ]
     together = weighted(every, spend, weights, params.seed)
     energy = energy_of(view, params) if params.rate == ENERGY else {}
@@ -143,10 +143,10 @@ def _verdicts(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(list(counts.values()), columns=VERDICTS)
 
 
-def _without_start(spend: Spend, table: pd.DataFrame) -> list[str]:
-    """Runs that were evaluated but have nothing to compare with."""
-    none = table.groupby("run")["gain"].count() == 0
-    return [str(r) for r in spend.runs["run"] if bool(none.get(r, False))]
+def _without_start(spend: Spend, gains: Gains) -> list[str]:
+    """Runs that were evaluated but have nothing to compare with, not even something unlike."""
+    none = gains.table.groupby("run")["gain"].count() == 0
+    return [str(r) for r in spend.runs["run"] if bool(none.get(r, False)) and r not in gains.refused]
 
 
 __all__ = ["NO_BASELINE", "GainParams", "compute", "shipped_of"]

@@ -12,10 +12,10 @@ from pydantic import field_validator
 from analysis.common import figure, nothing, result
 from analysis.frames import NAN, table
 from analysis.learning_fit import DRAWS, CurveParams, Fitted, Floats, fit, load, pick_run
-from analysis.learning_money import target_of
+from analysis.learning_money import factors_of, prices, target_of
 from analysis.learning_words import percent_1, span
 from analysis.projection_model import Asked, modelled, seen_on
-from analysis.projection_money import rents_of, usd_per_step
+from analysis.projection_money import Rent, rents_of, usd_per_step
 from analysis.projection_params import ProjectionParams, parse_quotes
 from analysis.projection_run import read_run
 from analysis.projection_said import assumptions, notices, refusal_words
@@ -26,8 +26,9 @@ from analysis.spend import Spend
 from analysis.words import money, price_words
 from data.view import View
 from models.curve import Curve, interval_of
-from models.curve_cost import POINT
+from models.curve_cost import usd_per_point
 from models.curve_profile import amount_draws
+from models.draws import money_draws
 from models.stats import Interval
 
 PLATFORMS = [
@@ -58,9 +59,8 @@ class CurvePlatformsParams(CurveParams):
 class Placed:
     """A platform under the curve: draws (DRAWS,) of USD a step and of seconds, over those of the run.
 
-    The middles are medians of all draws of its projection.
-
-    NaN draws where `missing` says why.
+    The middles are medians of all draws of its projection. `price` (DRAWS,): its price between its quotes
+    over the price in use. NaN draws where `missing` says why.
     """
 
     target: str
@@ -70,6 +70,7 @@ class Placed:
     usd_per_gpu_h: float
     usd_ratio: Floats
     s_ratio: Floats
+    price: Floats
     usd_middle: float = 1.0
     s_middle: float = 1.0
     missing: str = ""
@@ -78,6 +79,12 @@ class Placed:
     def known(self) -> bool:
         """True when it has a price and a projected step."""
         return not np.isnan(self.usd_ratio).any()
+
+    @property
+    def usd_drawn(self) -> Floats:
+        """Draws of USD a step over that of the run at its price in use, with the price between its quotes."""
+        drawn: Floats = self.usd_ratio * self.price
+        return drawn
 
 
 def compute(view: View, params: CurvePlatformsParams) -> Result:
@@ -102,7 +109,8 @@ def compute(view: View, params: CurvePlatformsParams) -> Result:
     seen = sorted(
         seen_on(asked, aims(view.catalogue, asked.params, asked.source)), key=lambda s: release_rank(s.aim)
     )
-    placed = [_own(asked), *(_on(asked, one) for one in seen)]
+    own = _own(asked, factors_of(found, found.curve))
+    placed = [own, *(_on(asked, one, params.seed + 11 + place) for place, one in enumerate(seen))]
     target = target_of(params, found.curve)
     rows = _rows(found, found.curve, placed, target)
     return result(
@@ -121,7 +129,7 @@ def compute(view: View, params: CurvePlatformsParams) -> Result:
 def _basis(found: Fitted) -> Notice:
     words = (
         f"{found.run} on another platform: the same steps teach the same, time outside steps stays in "
-        "proportion, prices are taken as they stand."
+        "proportion. Dollars allow for the quotes of each price; cheaper or dearer is at the prices in use."
     )
     return Notice("same_learning", words, found.run)
 
@@ -149,15 +157,15 @@ def _projection(view: View, params: CurvePlatformsParams, found: Fitted) -> Aske
     return Asked(view.catalogue, asked, source, rents, modelled(view.catalogue, asked, source))
 
 
-def _own(asked: Asked) -> Placed:
+def _own(asked: Asked, price: Floats) -> Placed:
     source, one = asked.source, np.ones(DRAWS)
     ids = "+".join(dict.fromkeys(pool.platform_id for pool in source.pools.each))
     names = [asked.book.platform(part) for part in ids.split("+")]
     name = " + ".join(p.name if p else part for p, part in zip(names, ids.split("+"), strict=True))
-    return Placed(ids, name, "measured", source.gpus, source.usd_per_h / source.gpus, one, one)
+    return Placed(ids, name, "measured", source.gpus, source.usd_per_h / source.gpus, one, one, price)
 
 
-def _on(asked: Asked, one: Seen) -> Placed:
+def _on(asked: Asked, one: Seen, seed: int) -> Placed:
     """A target: its dollars and seconds a step over those of the run, the first draws of its projection."""
     source, side = asked.source, asked.source.pools.side_usd_per_h
     base = usd_per_step(source.usd_per_h, side, np.asarray(source.step_s))
@@ -166,8 +174,17 @@ def _on(asked: Asked, one: Seen) -> Placed:
     s_ratio = one.step_s / source.step_s
     return Placed(
         one.aim.target, one.aim.name(asked.book), "projected", one.count.gpus, one.rent.usd,
-        usd[:DRAWS], s_ratio[:DRAWS], float(np.median(usd)), float(np.median(s_ratio)), missing,
+        usd[:DRAWS], s_ratio[:DRAWS], _quoted(one.rent, seed), float(np.median(usd)),
+        float(np.median(s_ratio)), missing,
     )  # fmt: skip
+
+
+def _quoted(rent: Rent, seed: int) -> Floats:
+    """Draws of a price between its quotes over the price in use; ones for a typed one or a lone quote."""
+    found = rent.choice
+    if found is None or not 0 < found.low <= found.usd_per_gpu_h <= found.high:
+        return np.ones(DRAWS)
+    return money_draws(found.usd_per_gpu_h, found.low, found.high, DRAWS, seed) / found.usd_per_gpu_h
 
 
 def _rows(found: Fitted, curve: Curve, placed: Sequence[Placed], target: float) -> list[dict[str, Any]]:
@@ -182,7 +199,7 @@ def _row(found: Fitted, curve: Curve, one: Placed, need: float, drawn: Floats) -
     }  # fmt: skip
     if not one.known:
         return row
-    parts = (("usd", one.usd_ratio, one.usd_middle), ("hours", one.s_ratio, one.s_middle))
+    parts = (("usd", one.usd_drawn, one.usd_middle), ("hours", one.s_ratio, one.s_middle))
     for name, ratio, middle in parts:
         along = found.along(name)
         if np.isnan(along.values).any():
@@ -190,12 +207,9 @@ def _row(found: Fitted, curve: Curve, one: Placed, need: float, drawn: Floats) -
         value = _at(along.at, np.asarray(need), np.asarray(middle))
         ends = interval_of(float(value), _at(along.at, drawn, ratio), curve.n)
         row |= {name: ends.value, f"{name}_low": ends.low, f"{name}_high": ends.high}
-    rate, last = found.along("usd").rate, curve.x_last
-    slope = POINT * rate / curve.fit.slope(last)
-    drawn_slope = curve.draws.slope(last)
-    with np.errstate(divide="ignore"):
-        marginal = np.where(drawn_slope > 0, POINT * rate * one.usd_ratio / drawn_slope, math.inf)
-    ends = interval_of(float(slope * one.usd_middle), marginal, curve.n)
+    price, drawn_price = prices(found.along("usd"), one.usd_drawn)
+    point = float(usd_per_point(curve.fit, curve.x_last, price)) * one.usd_middle
+    ends = interval_of(point, usd_per_point(curve.draws, curve.x_last, drawn_price), curve.n)
     row |= {"usd_per_point": ends.value, "usd_per_point_low": ends.low, "usd_per_point_high": ends.high}
     if one.kind != "measured":
         cheaper = float((one.usd_ratio < 1).mean())
@@ -227,7 +241,7 @@ def _lines(found: Fitted, curve: Curve, placed: Sequence[Placed]) -> pd.DataFram
         middle = one.usd_middle
         value = curve.fit.score(np.maximum(spent.amount(grid / middle), 1e-9))
         for place, usd in enumerate(grid):
-            amounts = np.maximum(spent.amount(usd / one.usd_ratio), 1e-9)
+            amounts = np.maximum(spent.amount(usd / one.usd_drawn), 1e-9)
             ends = interval_of(float(value[place]), curve.draws.score(amounts), curve.n)
             row = (one.target, one.name, one.kind, usd, ends.value, ends.low, ends.high)
             rows.append((*row, bool(usd / middle <= spent.values[-1])))

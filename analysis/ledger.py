@@ -85,7 +85,7 @@ def compute(view: View, params: LedgerParams) -> Result:
     draws = gains.draws.get((row["run"], row["benchmark_id"], row["key"])) if row else None
     point = usd_per_point(row, draws, subject.usd, subject.low, subject.high, params.seed)
     usable = set(gains.table.loc[gains.table["gain"].notna(), "run"])
-    bare = sorted({row["for_run"] for row in evals.rows} - usable)
+    bare = sorted({row["for_run"] for row in evals.rows} - usable - gains.refused)
     notices = [*spend.notices, *checked(view, params)[1], *evals.notices, *gains.notices, *said]
     notices += gain_notices(row, note, bare)
     rows = gain_rows(spend, gains, params.seed, view.catalogue)

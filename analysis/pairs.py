@@ -26,6 +26,8 @@ from data.queries import gain as queries
 from data.view import View
 
 Floats = npt.NDArray[np.float64]
+REFUSED = "refused"
+"""How the reason of a comparison of unlike evaluations begins."""
 COLUMNS = [
     "run", "benchmark_id", "benchmark", "key", "before", "before_step", "before_score", "before_label",
     "after",
@@ -52,6 +54,12 @@ class Gains:
     notices: tuple[Notice, ...]
     odds: dict[tuple[str, str, str], Floats] = field(default_factory=dict)
     assumptions: tuple[Assumption, ...] = ()
+
+    @property
+    def refused(self) -> set[str]:
+        """Runs with a comparison that is refused: their start was evaluated, only under another key."""
+        reasons = self.table["reason"].fillna("").astype(str)
+        return set(self.table.loc[reasons.str.startswith(REFUSED), "run"])
 
 
 @dataclass(frozen=True)
@@ -157,7 +165,7 @@ def _with_reason(pair: Pair, rows: tuple[Row, ...]) -> Pair:
     starts = [row for row in rows if row["is_start"] and all(row[n] == pair.after[n] for n in same)]
     if not starts:
         return replace(pair, reason="no evaluation of the checkpoint the money started from")
-    return replace(pair, reason=f"refused: {key_difference(starts[0], pair.after)}")
+    return replace(pair, reason=f"{REFUSED}: {key_difference(starts[0], pair.after)}")
 
 
 def _judge(pair: Pair, by_eval: dict[str, Passed], how: How) -> tuple[Row, Judged | None, list[Notice]]:

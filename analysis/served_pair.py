@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from analysis.evaluations import Evaluations, load_evaluations
-from analysis.frames import NAN, Row, known, number, records, text
+from analysis.evaluations import Evaluations, key_text, load_evaluations
+from analysis.frames import NAN, Row, known, number, records
 from analysis.headline import most_shared
 from analysis.pairs import Gains, Passed, compare, tasks_of
 from analysis.params import CommonParams
@@ -128,11 +128,11 @@ def _usd(spend: Spend, run: str, params: PairParams) -> tuple[float, float, floa
 
 
 def _evals_of(evals: Evaluations, row: Row, checkpoint: object) -> list[str]:
-    """Evaluations of one checkpoint under the key of a comparison."""
+    """Evaluations of one checkpoint under the key of a comparison: another effort takes other tokens."""
     wanted = [
         one for one in evals.rows
         if one["for_run"] == row["run"] and one["checkpoint"] == checkpoint
-        and one["benchmark_id"] == row["benchmark_id"] and one["metric"] == (text(row["metric"]) or "")
+        and one["benchmark_id"] == row["benchmark_id"] and key_text(one) == row["key"]
     ]  # fmt: skip
     return sorted({name for one in wanted for name in one["eval_ids"]})
 

@@ -51,8 +51,9 @@ NO_PRICE = (
 class ServingParams(PairParams):
     """Cost of an attempt: `usd_before`, `usd_after` outright, else `tokens_before`, `tokens_after` (None: as
     the evaluations measured) at `usd_per_mtok`, else at the price of `serve_on` over `tok_per_s_per_gpu` x
-    `util_frac`, else at what the evaluations paid. `longer`: factor on the tokens after. `tokens_in` at
-    `usd_per_mtok_in` and `other_usd` (sandbox) come on top of both. `attempts`: volume for the lifetime cost.
+    `util_frac`, else what its own evaluation paid, or its tokens at what the other one paid. `longer`: factor
+    on the tokens after. `tokens_in` at `usd_per_mtok_in` and `other_usd` (sandbox) come on top of tokens;
+    dollars outright are all of an attempt. `attempts`: volume for the lifetime cost.
     """
 
     question: ClassVar[str] = "serving"
@@ -71,6 +72,11 @@ class ServingParams(PairParams):
     attempts: float = Field(default=1e5, ge=1, le=1e15)
     correlation: float | None = Field(default=None, ge=-1, le=1)
 
+    @property
+    def outright(self) -> bool:
+        """True when dollars of an attempt are typed on both sides, so that no price of a token is used."""
+        return self.usd_before is not None and self.usd_after is not None
+
 
 @dataclass(frozen=True)
 class Price:
@@ -81,6 +87,11 @@ class Price:
     source: str = ""
     date: str = ""
     missing: str = ""
+
+    @property
+    def paid(self) -> bool:
+        """True when it is what the evaluations paid, and not a price asked for."""
+        return self.status == "measured"
 
 
 @dataclass(frozen=True)
@@ -103,7 +114,8 @@ def compute(view: View, params: ServingParams) -> Result:
     pair = load_pair(view, params)
     if pair.spend.runs.empty:
         return nothing("serving", view, params, EMPTY)
-    price = price if known(price.usd_per_mtok) or pair.row is None else _own_price(pair, price)
+    if not known(price.usd_per_mtok) and not params.outright:
+        price = _own_price(pair, price)
     both, why = _both(params, pair, price)
     tables = {name: pd.DataFrame(columns=columns) for name, columns in EMPTY.items()}
     paid = _paid_back(params, pair, both)
@@ -123,6 +135,8 @@ def compute(view: View, params: ServingParams) -> Result:
 
 def _price(view: View, params: ServingParams) -> Price:
     """The price of a token that was typed, or that of a platform at a typed rate."""
+    if params.outright:
+        return Price(math.nan, missing="not used: dollars of an attempt are typed")
     if params.usd_per_mtok is not None:
         return Price(params.usd_per_mtok, "user", "typed")
     if not params.serve_on:
@@ -177,6 +191,8 @@ def _attempt_usd(
     """USD of an attempt, or why it is not known."""
     if usd is not None:
         return usd * longer, ""
+    if tokens is None and known(taken.usd) and _as_evaluated(params, price):
+        return taken.usd * longer, ""
     made = taken.tokens if tokens is None else tokens
     if not known(made):
         return math.nan, "tokens of an attempt are not in the evaluations: type them, or USD per attempt"
@@ -186,6 +202,12 @@ def _attempt_usd(
         params.tokens_in, made * longer, params.usd_per_mtok_in, price.usd_per_mtok, params.other_usd
     )
     return float(cost), ""
+
+
+def _as_evaluated(params: ServingParams, price: Price) -> bool:
+    """True when no price of tokens is asked for: an evaluation's own dollars hold its input tokens too."""
+    asked = params.tokens_in or params.usd_per_mtok_in or params.other_usd
+    return not asked and (price.paid or not (params.usd_per_mtok or params.serve_on))
 
 
 def _success(one: Served, n: int) -> Interval:

@@ -84,9 +84,16 @@ def _goals(fig: go.Figure, result: Result, kind: str, mode: Mode) -> go.Figure:
         return fig
     reach = float(result.tables["band"]["x"].max())
     budget, stop = result.tables["budget"], result.tables["stop"]
-    for frame, column, name in ((budget, "budget_usd", "budget"), (stop, "usd", "stop line")):
+    for row, (frame, column, name) in enumerate(
+        ((budget, "budget_usd", "budget"), (stop, "usd", "stop line"))
+    ):
         if len(frame) and math.isfinite(at := float(frame[column].iloc[0])) and 0 < at <= reach:
-            fig.add_vline(x=at, **style, annotation_text=f"{name} {money(at)}", annotation_textangle=-90)
+            fig.add_vline(x=at, **style)
+            # at the foot, towards the middle: a rising curve is never there; each label on a line of its own
+            fig.add_annotation(
+                x=at, y=0, yref="y domain", text=f"{name} {money(at)}", showarrow=False, yanchor="bottom",
+                xanchor="left" if at < reach / 2 else "right", yshift=2 + 18 * row,
+            )  # fmt: skip
     return fig
 
 
@@ -98,6 +105,10 @@ def marginal(result: Result, mode: Mode = "light") -> go.Figure:
     if frame is None or not has(frame, "usd", "usd_per_point"):
         return theme.empty(result.answer, title=title, table="marginal", mode=mode)
     data = frame[np.isfinite(frame["usd_per_point"])]
+    if data.empty:
+        return theme.empty(
+            "The curve is flat: no point is left to buy.", title=title, table="marginal", mode=mode
+        )
     run = str(data["run"].iloc[0])
     colour = colours_of(result, mode).get(run, theme.palette(mode).accent)
     top = 10 * float(data["usd_per_point"].max())

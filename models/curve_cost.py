@@ -19,6 +19,8 @@ from models.stats import Interval
 
 POINT = 0.01
 """One percentage point of a score that is a fraction."""
+FLAT = 0.01
+"""A curve with less than this part of a point left below its top is flat: no evaluation could show more."""
 SURE = 0.9
 GO_ON, STOP, UNSURE = "go on", "stop", "cannot tell"
 FAR = 1e6
@@ -114,12 +116,13 @@ def _usd(price: Price, amount: Floats) -> Floats:
 
 
 def usd_per_point(curve: Sigmoid, x: Num, price: Price, point: float = POINT) -> Floats:
-    """Marginal cost of a point at the amount x > 0: point (d$/dx) / (dR/dx); infinite on a flat curve."""
+    """Marginal cost of a point at the amount x > 0: point (d$/dx) / (dR/dx); infinite where it is FLAT."""
     at = np.broadcast_to(num(x), np.broadcast_shapes(np.shape(x), np.shape(curve.top)))
     near = at * (1 + 1e-5)
     with np.errstate(divide="ignore", invalid="ignore"):
         usd = point * (_usd(price, near) - _usd(price, at)) / (near - at) / curve.slope(at)
-    cost: Floats = np.where(curve.slope(at) > 0, usd, math.inf)
+    rises = (curve.slope(at) > 0) & (num(curve.top) - curve.score(at) >= FLAT * point)
+    cost: Floats = np.where(rises | (usd == 0), usd, math.inf)
     return cost
 
 

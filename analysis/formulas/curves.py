@@ -31,7 +31,7 @@ METRICS = (
         "0.01 x mean USD of a unit of x / (dR/dx) at the last evaluation",
         "usd_per_point",
         _ANY,
-        _FIT,
+        _FIT + "; without an upper end where less than 0.01 point may be left to the top",
     ),
     Formula(
         "score_at_budget",

@@ -44,10 +44,12 @@ def show(asked: Asked) -> list[Result]:
     st.markdown(md_escape(flowing(found.answer)))
     show_figures(found)
     show_warnings(found)
-    left, right = st.columns(2)
-    with left:
-        show_chart(picture(charts.saw, found, asked.theme), key="intelligence-saw")
-    with right:
+    typed_fall = not found.tables["saw"].empty
+    places = st.columns(2) if typed_fall else [st.container()]
+    if typed_fall:
+        with places[0]:
+            show_chart(picture(charts.saw, found, asked.theme), key="intelligence-saw")
+    with places[-1]:
         show_chart(picture(charts.sensitivity, found, asked.theme), key="intelligence-hold-sensitivity")
     show_table(open_ended(found), "sensitivity", title="Cost by how fast the score falls", labels=LABELS)
     return [found]

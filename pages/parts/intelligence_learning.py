@@ -36,7 +36,7 @@ TARGET_LABELS = {
     "usd_high": NO_END.format("USD, high"),
     "amount": "Amount to reach it",
     "amount_high": NO_END.format("Amount, high"),
-    "reachable_frac": "Sure to be reached (%)",
+    "reachable_frac": "Reached in draws (%)",
     "beyond": "Times the last amount seen",
     "held_usd": "First seen and held at (USD)",
     "words": "In words",

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from analysis.nemotron_params import STAGES
+from analysis.nemotron_params import MOST_TASKS, STAGES
 from analysis.result import Result
 from charts import nemotron as charts
 from pages.parts.answer import flowing
@@ -10,6 +10,7 @@ from pages.parts.choose import dropdown
 from pages.parts.compute import compute_or_stop
 from pages.parts.download import show_chart
 from pages.parts.figures import show_figures
+from pages.parts.generation_address import number, several
 from pages.parts.intelligence_controls import Asked, typed
 from pages.parts.notices import show_warnings
 from pages.parts.open_ends import in_units
@@ -29,6 +30,10 @@ GAINS = (
     "benchmark", "before_score", "after_score", "gain", "low", "high", "n", "n_source", "mdd", "per_10k",
     "per_10k_low", "per_10k_high", "log_odds", "error_cut_frac", "verdict",
 )  # fmt: skip
+TASKS = (
+    "Without a number of tasks a benchmark has no interval. Offered are those whose number the published "
+    "table does not print."
+)
 LABELS = {
     "low": "Gain, low (points)",
     "high": "Gain, high (points)",
@@ -49,6 +54,7 @@ def show(asked: Asked) -> list[Result]:
     levers: dict[str, object] = {"before": before, "after": after}
     with st.container(horizontal=True, vertical_alignment="bottom", key="intelligence_example_cost"):
         levers |= typed(FIELDS, percents=("goodput",))
+    levers["tasks"] = _tasks(before, after)
     found = compute_or_stop("nemotron", levers)
     st.markdown(md_escape(flowing(found.answer)))
     show_figures(found)
@@ -63,3 +69,24 @@ def show(asked: Asked) -> list[Result]:
         columns=("part", "value", "status", "source"), labels={"part": "Part", "value": "Value"},
     )  # fmt: skip
     return [found]
+
+
+def _tasks(before: str, after: str) -> list[str]:
+    """Draw a number of tasks for each benchmark without a published one; returns the parameter `tasks`."""
+    rows = compute_or_stop("nemotron", {"before": before, "after": after}).tables["gains"]
+    open_ones = rows[rows["n_source"] != "catalogue"]
+    names = dict(zip(open_ones["benchmark_id"], open_ones["benchmark"], strict=True))
+    picked = several(
+        "Numbers of tasks that you know", "nm_tasks", names, noun="benchmark", most=len(names),
+        instead="none", placeholder="none: assumed numbers, or no interval", tip=TASKS,
+    )  # fmt: skip
+    out = []
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        for name in picked:
+            held = number(
+                f"Tasks of {names[name]}", f"nm_n_{name}", 2, MOST_TASKS, what="a number of tasks",
+                instead="not known", step=1.0, placeholder="not known",
+            )  # fmt: skip
+            if held is not None:
+                out.append(f"{name}:{int(held) if held.is_integer() else held}")
+    return out

@@ -92,6 +92,8 @@ def test_different_conditions_are_refused(home: Home, column: str, value: str, w
     assert math.isnan(row["gain"])
     assert row["reason"].startswith("refused")
     assert word in row["reason"]
+    # the start was evaluated, only unlike: nobody is sent to upload what is there
+    assert "no_baseline" not in {w.code for w in ask(home, runs=("steady",)).warnings}
 
 
 def test_without_a_baseline_there_is_no_gain_but_a_way_out(home: Home) -> None:

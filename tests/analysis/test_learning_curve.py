@@ -1,6 +1,7 @@
 """A run whose scores lie on a known curve: what the next point and a target cost, worked by hand."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -126,19 +127,33 @@ def test_a_platform_at_half_the_price_halves_every_dollar(known: Home) -> None:
     import numpy as np
 
     from analysis.learning_fit import fit, load
+    from analysis.learning_money import priced
     from analysis.learning_platforms import Placed, _lines, _row
+    from models.curve_profile import amount_draws
 
     params = CurveParams(warm_up="none", fit_in="gpu_hours")
     spend, _, points, _ = load(known.view(), params)
     found = fit("big", points, spend, params)
     assert found.curve is not None
     half, quarter = np.full(500, 0.5), np.full(500, 0.25)
-    one = Placed("b200-hgx", "B200", "projected", 8, 1.0, half, quarter, 0.5, 0.25)
+    one = Placed("b200-hgx", "B200", "projected", 8, 1.0, half, quarter, np.ones(500), 0.5, 0.25)
     row = _row(found, found.curve, one, float(found.curve.fit.amount(0.65)), np.full(500, 23_112.0))
     assert row["usd"] == pytest.approx(23_110, rel=1e-3) and row["hours"] == pytest.approx(
         23.11 / 4, rel=1e-3
     )
     assert row["verdict"] == "cheaper" and row["cheaper_frac"] == 1
+    # the run's own row is what the next point says of it, with the quotes of its price
+    between = replace(found, factors=np.exp(np.linspace(-0.2, 0.2, 500)))
+    own = Placed("h100-sxm", "H100", "measured", 8, 2.0, np.ones(500), np.ones(500), between.factors)
+    told, row = (
+        priced(between, CurveParams(target=0.65, warm_up="none")),
+        _row(between, found.curve, own, float(found.curve.fit.amount(0.65)), amount_draws(found.curve, 0.65)),
+    )
+    for name, said in (("usd", told.cost.interval), ("usd_per_point", told.marginal)):
+        assert (row[name], row[f"{name}_low"], row[f"{name}_high"]) == pytest.approx(
+            (said.value, said.low, said.high), rel=1e-6
+        )
+    assert row["usd_high"] / row["usd_low"] > 1.4
     lines = _lines(found, found.curve, [one])
     # dollars d buy d / ($2 / 2) GPU-hours there
     assert lines["score"].to_numpy() == pytest.approx([score(usd) for usd in lines["usd"]], abs=1e-3)

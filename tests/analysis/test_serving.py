@@ -8,7 +8,7 @@ from analysis.registry import run
 from analysis.result import Result
 from analysis.serving import ServingParams, compute
 from data.errors import UserError
-from tests.analysis.conftest import Home
+from tests.analysis.conftest import Home, evaluation
 
 
 def ask(home: Home, **params: object) -> Result:
@@ -63,6 +63,44 @@ def test_tokens_and_dollars_that_the_evaluations_took(swe: Home) -> None:
     assert found.tables["served"]["usd_per_attempt"].tolist() == pytest.approx([0.004, 0.006])
     # 0.004 / .635 is less than 0.006 / .717: better and dearer
     assert "never pays back" in found.answer
+
+
+def test_each_side_costs_what_its_own_evaluation_paid(swe: Home) -> None:
+    """$2 and $3 over 500 attempts: $0.004 and $0.006, though the second took twice the tokens (inputs cost
+    too). With 1.5 times the tokens after, $0.009. A million tokens in service: $3 over 2e6 = $1.50.
+    """
+    swe.con.execute("UPDATE evals SET tokens = 1e6, usd = 2 WHERE eval_id = 'base'")
+    swe.con.execute("UPDATE evals SET tokens = 2e6, usd = 3 WHERE eval_id = 'steady-300'")
+    found = ask(swe, run="steady")
+    assert found.tables["served"]["usd_per_attempt"].tolist() == pytest.approx([0.004, 0.006])
+    assert found.figure("serving_usd_per_mtok").value == pytest.approx(1.5)
+    longer = ask(swe, run="steady", longer=1.5)
+    assert longer.tables["served"]["usd_per_attempt"].tolist() == pytest.approx([0.004, 0.009])
+    # no tokens counted: dollars of an attempt are enough
+    swe.con.execute("UPDATE evals SET tokens = NULL")
+    assert ask(swe, run="steady").tables["served"]["usd_per_attempt"].tolist() == pytest.approx(
+        [0.004, 0.006]
+    )
+
+
+def test_a_price_of_tokens_that_nothing_used_is_not_shown(swe: Home) -> None:
+    """At $1.20 an attempt outright, the $2 a million tokens of an evaluation speak of another service."""
+    swe.con.execute("UPDATE evals SET tokens = 1e6, usd = 2 WHERE eval_id = 'base'")
+    found = ask(swe, **E)
+    assert found.figure("serving_usd_per_mtok").value is None
+    assert "typed" in (found.figure("serving_usd_per_mtok").missing or "")
+    assert "generated tokens in service" not in {a.name for a in found.assumptions}
+
+
+def test_what_an_attempt_takes_is_of_the_scores_that_are_compared(swe: Home) -> None:
+    """The same checkpoint at high effort took ten times the tokens: another score, another service."""
+    swe.con.execute("UPDATE evals SET tokens = 1e6, usd = 2 WHERE eval_id = 'base'")
+    swe.con.execute("UPDATE evals SET tokens = 1.5e6, usd = 3 WHERE eval_id = 'steady-300'")
+    high = evaluation("steady-300-high", "steady", 1, 300, 0.80)
+    swe.add("evals", {**high, "effort": "high", "tokens": 1.5e7, "usd": 30.0})
+    found = ask(swe, run="steady")
+    assert found.tables["served"]["score"].tolist() == pytest.approx([0.635, 0.717])
+    assert found.tables["served"]["tokens"].tolist() == pytest.approx([2000, 3000])
 
 
 def test_the_correlation_is_measured_where_tasks_are(swe: Home) -> None:

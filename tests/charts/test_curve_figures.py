@@ -65,6 +65,14 @@ def test_the_curve_goes_on_dotted_from_its_last_measured_point() -> None:
     said = [a.text for a in fig.layout.annotations]
     # a stop line at infinity is nowhere
     assert said == ["target 65.0 %", "budget $30.0"]
+    near = curve(x="usd")
+    near.tables["stop"]["usd"] = 29.0
+    labels = [a for a in learning_curve.fitted(near).layout.annotations if "$" in a.text]
+    # upright text across the target and the band cannot be read; two lines close by have a row each
+    assert [(a.textangle, a.y, a.xanchor) for a in labels] == [(None, 0, "right")] * 2
+    assert labels[1].yshift - labels[0].yshift >= 16
+    near.tables["stop"]["usd"] = 5.0
+    assert learning_curve.fitted(near).layout.annotations[-1].xanchor == "left"
     assert not [a for a in learning_curve.fitted(curve(x="tokens")).layout.annotations if "budget" in a.text]
 
 
@@ -75,6 +83,9 @@ def test_infinite_numbers_are_no_points_of_a_log_axis() -> None:
     worth = next(t for t in fig.data if t.name == "worth $1.50")
     assert list(worth.y) == [1.5, 1.5] and fig.layout.yaxis.type == "log"
     json.loads(fig.to_json())
+    flat = curve()
+    flat.tables["marginal"]["usd_per_point"] = math.inf
+    assert "no point is left" in learning_curve.marginal(flat).layout.annotations[0].text
 
 
 def test_an_open_end_is_an_arrow() -> None:

@@ -62,6 +62,17 @@ def test_worked_next_point_is_dearer_than_the_marginal_one_on_a_bending_curve():
     assert math.isinf(float(usd_of_next_point(WORKED, 500e3, neocloud)))  # 0.7180: the top is 0.2 points away
 
 
+def test_where_a_hundredth_of_a_point_is_left_the_curve_is_flat():
+    """Refits of a step that is over have slopes of 1e-14: $200,000B a point is no answer."""
+    # 0.32 (8000 / h)^1.2 = 1e-4 at h = 6.7e6
+    dear, flat = (float(usd_per_point(WORKED, hours, neocloud)) for hours in (6e6, 7e6))
+    assert math.isfinite(dear) and math.isinf(flat)
+    steps = Sigmoid(*(np.array(v) for v in ([0.4, 0.4], [0.72, 0.72], [8000.0, 8000.0], [1.2, 60.0])))
+    assert np.isinf(usd_per_point(steps, 20e3, neocloud)).tolist() == [False, True]
+    percent = Sigmoid(40.0, 72.0, 8000.0, 1.2)
+    assert math.isfinite(float(usd_per_point(percent, 6e6, neocloud, point=1.0)))
+
+
 @given(st.floats(0.41, 0.71), st.floats(0.001, 0.009))
 def test_cost_to_target_rises_with_the_target(target, more):
     assert usd_to(WORKED, target + more, neocloud) > usd_to(WORKED, target, neocloud)

@@ -39,7 +39,12 @@ def test_the_next_point_comes_first_with_its_levers(app: App, example: Store) ->
             "pays back after",
         ),
         ("Hold a score", {"hd_fall": "2", "hd_law": "Linear"}, "saw", "a cycle like"),
-        ("Worked example", {"nm_gpu_h": "5.5"}, "gains", "1.73 points per $10k on TauBench Telecom"),
+        (
+            "Worked example",
+            {"nm_gpu_h": "5.5", "nm_tasks": "GDPVal", "nm_n_gdpval": "220"},
+            "gains",
+            "1.73 points per $10k on TauBench Telecom",
+        ),
     ],
 )
 def test_each_question_reads_its_levers_from_the_address(
@@ -48,3 +53,5 @@ def test_each_question_reads_its_levers_from_the_address(
     at = app("intelligence.py", in_more=view, **query)
     assert not at.exception and not at.warning
     assert table in tables(at) and words in said(at)
+    if "nm_n_gdpval" in query:  # a number that was typed is a number that the table does not lack any more
+        assert "have is not published" in said(at) and "GDPVal," not in said(at)

@@ -76,7 +76,14 @@ WORLDS = (
 """Forty or more clusters or independent tasks: 93-97 % is asked of the measured coverage."""
 FEW = (
     World("12 repositories of SWE-bench", sizes=REPOSITORIES, cluster_sd=0.5, least=0.90, most=1.0),
-    World("12 repositories, none alike", sizes=REPOSITORIES, cluster_sd=1.0, repeats=4, least=0.90, most=1.0),
+    World(
+        "12 repositories, none alike, k = 4",
+        sizes=REPOSITORIES,
+        cluster_sd=1.0,
+        repeats=4,
+        least=0.90,
+        most=1.0,
+    ),
     World("30 tasks", tasks=30, least=0.90, most=1.0),
     World("30 tasks, k = 4, high scores", tasks=30, before=0.85, gain=0.05, repeats=4, least=0.90, most=1.0),
 )

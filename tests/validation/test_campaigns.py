@@ -1,5 +1,7 @@
 """Nominal 95 % intervals hold the truth of simulated campaigns as often as they say; noise is no gain."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -49,6 +51,22 @@ def test_intervals_hold_the_truth_in_2000_campaigns(world):
 
 def test_the_coverage_that_warnings_quote_is_that_of_worlds_with_few():
     assert set(COVERAGE_FRAC) <= {world.name for world in FEW}
+
+
+def test_the_documented_table_has_every_world_and_keeps_what_is_asked():
+    """A row a world: gain, gain per dollar, log-odds per dollar, null; and the row that warnings quote."""
+    lines = (Path(__file__).parents[2] / "docs" / "gains.md").read_text().splitlines()
+    rows = {c[1]: [float(v.rstrip(" %")) / 100 for v in c[2:-1]] for c in map(cells, lines) if len(c) == 7}
+    for world in (*WORLDS, *FEW):
+        gain, *_, silent = rows[world.name]
+        assert world.least <= gain <= world.most and silent >= LEAST_SILENT, world.name
+        assert COVERAGE_FRAC.get(world.name, gain) == pytest.approx(gain)
+    assert set(rows) == {world.name for world in (*WORLDS, *FEW)}
+
+
+def cells(line):
+    found = [cell.strip() for cell in line.split("|")]
+    return found if found[-2:-1] and found[-2].endswith("%") else []
 
 
 @pytest.mark.parametrize("world", [WORLDS[1], WORLDS[3]], ids=lambda world: world.name)
