@@ -122,7 +122,7 @@ def load_bill(view: View, params: MoneyParams) -> Bill:
     """Charges of `params.period`, of one's own or of the example (`Scope`); empty without any cost row."""
     period = params.period or default_period(view)
     span = None if period == ALL else month(period)
-    scope = scope_of(view, period, params)
+    scope = scope_of(view, params)
     rows = records(queries.charges(view, *(span or (None, None))))
     maker = _Maker(view, span)
     told = [values for row in rows if scope.has_upload(row["upload_id"]) and (values := maker.charge(row))]

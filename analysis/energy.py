@@ -63,7 +63,7 @@ class EnergyParams(CommonParams):
     published figures at the utility meter, which no PUE multiplies. `grid_kg_per_kwh` (kgCO2e a kWh) and
     `usd_per_kwh` have no default: without them there are no emissions and no dollars of energy. `period`: a
     month (UTC) as in a bill; empty or all: the whole time of the runs. `example`: auto leaves the example out
-    of a period that holds data of one's own, as everywhere on Money; an empty period leaves nothing out.
+    where the home holds data of one's own, as everywhere on Money; an empty period leaves nothing out.
     """
 
     question: ClassVar[str] = "energy"

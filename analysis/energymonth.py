@@ -31,7 +31,7 @@ def of_scope(view: View, params: P, period: str, example: Literal["auto", "with"
     """The parameters narrowed to runs of one's own, or to the example's, as `madeup.Scope` rules for the
     period, and what that leaves out: nothing without a period, or where all picked are of the other side.
     """
-    scope = scope_of(view, period, MoneyParams(example=example)) if period else EVERYBODY
+    scope = scope_of(view, MoneyParams(example=example)) if period else EVERYBODY
     chosen = list(params.runs) or [row["run"] for row in records(spends.runs(view, filters_of(params)))]
     mine = [run for run in chosen if scope.has_run(run)]
     if len(mine) == len(chosen) or not mine:

@@ -1,4 +1,4 @@
-"""The example never mixes with a person's own data: which a page or a period of Money is about."""
+"""The example never mixes with a person's own data: one rule for pages, bills and the command line."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from analysis.frames import Row, records, text
-from analysis.moneyparams import ALL, WITH, MoneyParams
+from analysis.moneyparams import WITH, MoneyParams
 from analysis.result import Notice
 from analysis.words import plural
 from data.queries import bills as queries
@@ -46,16 +46,27 @@ class Scope:
 EVERYBODY = Scope()
 
 
-def scope_of(view: View, period: str, params: MoneyParams) -> Scope:
-    """Own rows alone in a period that holds a bill or a run of one's own, else the example's alone; both
-    where no example is loaded or `params.example` asks for it.
+def scope_of(view: View, params: MoneyParams) -> Scope:
+    """Own rows alone where the home holds a bill or a run of one's own, in every period, else the example's
+    alone; both where no example is loaded or `params.example` asks for it.
     """
     uploads = queries.synthetic_uploads(view)
     if not uploads or params.example == WITH:
         return Scope()
-    rows = records(months(view))
-    mine = any(row["has_own"] for row in rows if period in (ALL, row["month"]))
-    return Scope(OWN if mine else EXAMPLE, queries.synthetic(view), uploads)
+    return Scope(OWN if has_own(view) else EXAMPLE, queries.synthetic(view), uploads)
+
+
+def has_own(view: View) -> bool:
+    """Whether the home holds a run or a bill that is not the example's: then the example is left out."""
+    made_up = queries.synthetic(view)
+    if any(run not in made_up for run in runs_by_arrival(view)):
+        return True
+    return any(row["has_own"] for row in records(months(view)))
+
+
+def lies_beside(view: View) -> bool:
+    """Whether the example and data of one's own are both in the home, so that one of them is left out."""
+    return bool(queries.synthetic_uploads(view) or queries.synthetic(view)) and has_own(view)
 
 
 def default_runs(view: View) -> tuple[str, ...]:

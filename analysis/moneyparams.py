@@ -8,7 +8,7 @@ from analysis.params import CommonParams
 from models.accrual import month
 
 ALL = "all"
-WITH = "with"
+AUTO, WITH = "auto", "with"
 
 
 def _period(text: str) -> str:
@@ -26,7 +26,7 @@ Period = Annotated[str, AfterValidator(_period)]
 
 class MoneyParams(CommonParams):
     """`period`: "YYYY-MM" (UTC), "all", or empty for the newest month with a bill, else with allocations.
-    `example`: auto leaves the example out of a period that holds data of one's own, with counts it too.
+    `example`: auto leaves the example out where the home holds data of one's own, with counts it too.
     """
 
     question: ClassVar[str] = "money"

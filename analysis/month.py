@@ -12,6 +12,7 @@ from analysis.common import figure, nothing, result
 from analysis.frames import records
 from analysis.idle_bridge import COLUMNS as IDLE
 from analysis.idle_bridge import idle_bridge
+from analysis.madeup import has_own
 from analysis.reconciliation import (
     EXACT,
     corrections_words,
@@ -80,19 +81,19 @@ class Month:
     month: str
     has_bill: bool
     is_example: bool
-    has_example: bool
 
 
-def periods(view: View) -> list[Month]:
-    """Months that hold a bill or a run, newest first."""
+def periods(view: View, example: bool = True) -> list[Month]:
+    """Months that hold a bill or a run, newest first; without `example` those of one's own where any is."""
+    kept = example or not has_own(view)
     return [
         Month(
             str(row["month"]),
             bool(row["has_own_bill"] if row["has_own"] else row["has_bill"]),
             not row["has_own"],
-            bool(row["has_example"]),
         )
         for row in records(months(view))
+        if kept or row["has_own"]
     ]
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import streamlit as st
 
 from analysis.bill import default_period
+from analysis.moneyparams import AUTO, WITH
 from analysis.month import Month, periods
 from analysis.result import Result
 from pages.parts import money_bill, money_campaigns, money_energy, money_rules, money_waste
@@ -18,7 +19,6 @@ from pages.parts.money_open import (
     ALL_MONTHS,
     SECTIONS,
     forget_lines,
-    pick_example,
     pick_month,
     seek,
 )
@@ -62,8 +62,8 @@ state = current()
 head = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom", key="money_controls"):
     with state.view() as view:
-        months, newest = periods(view), default_period(view)
-    period = {"period": period_of(months, newest), "example": pick_example(months)}
+        months, newest = periods(view, state.example), default_period(view)
+    period = {"period": period_of(months, newest), "example": WITH if state.example else AUTO}
     limits = settings("mo")
 month = compute_or_stop("month", {**period, **limits})
 with head:

@@ -7,11 +7,12 @@ from typing import Any
 import streamlit as st
 
 from analysis import QUESTIONS, parse, run
-from analysis.moneyparams import MoneyParams
+from analysis.moneyparams import AUTO, WITH, MoneyParams
 from analysis.result import Result
 from data.errors import UserError
 from data.store import Store
 from data.view import View
+from pages.parts import opening
 from pages.parts.notices import show_error
 from pages.parts.state import current
 
@@ -25,6 +26,7 @@ def compute(question: str, params: Mapping[str, Any] | None = None) -> Result:
     asked = state.common.model_dump(mode="json")
     if issubclass(QUESTIONS[question].params, MoneyParams) or "example" in (params or {}):
         asked["runs"] = list(state.picked)  # a bill leaves the example out by itself and is shown whole
+        asked["example"] = WITH if state.example else AUTO
     asked |= params or {}
     with state.view() as view:
         return answer_in(view, state.store, question, asked)
@@ -43,6 +45,7 @@ def compute_or_stop(question: str, params: Mapping[str, Any] | None = None) -> R
         return compute(question, params)
     except UserError as error:
         show_error(error)
+        opening.answered()
         st.stop()
 
 

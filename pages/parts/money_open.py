@@ -1,14 +1,12 @@
 """What a click on Money opens: lines of the bill, or runs behind a bar. Both stand in the address."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import streamlit as st
 
-from analysis.moneyparams import WITH
-from analysis.month import Month
 from charts.reconciliation import HOW, REASONS
 from charts.waste import OTHER
-from pages.parts.choose import listed, segments, write_address
+from pages.parts.choose import listed, write_address
 
 GROUPS = {
     "open": "Not explained",
@@ -24,11 +22,6 @@ BY_WHY = {f"{group}:{key}": name for group, names in REASONS.items() for key, na
 LINES = GROUPS | BY_HOW | BY_WHY
 """What can be asked of the lines of a bill: groups, then bars of its chart (`group:how`, `group:reason`)."""
 FIRST_LINES = "open"
-EXAMPLE = {"auto": "left out", WITH: "counted"}
-EXAMPLE_TIP = (
-    "The example's bill and runs are made up. Left out: a month that holds data of yours is about yours "
-    "alone; a month of the example alone shows the example."
-)
 RUNGS = {"paid": "Paid", "allocated": "Allocated", "active": "Active", "effective": "Effective"}
 BARS = {
     "not_allocated": "Not allocated",
@@ -62,13 +55,6 @@ def pick_month(months: Mapping[str, str], first: str) -> str:
     if "mo_month" not in st.query_params:
         st.query_params["mo_month"] = written[picked]
     return picked
-
-
-def pick_example(months: Sequence[Month]) -> str:
-    """Whether the example counts beside one's own data ("with") or not ("auto"): asked where both are."""
-    if not (any(one.has_example for one in months) and any(not one.is_example for one in months)):
-        return "auto"
-    return segments("mo_example", "Example", ["auto", WITH], "auto", EXAMPLE.__getitem__, tip=EXAMPLE_TIP)
 
 
 def _pin_month() -> None:

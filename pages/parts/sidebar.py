@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from analysis.madeup import default_runs
+from analysis.madeup import default_runs, lies_beside
 from analysis.params import DEFAULT_PRICE, CommonParams
 from analysis.words import plural
 from charts import theme as chart_theme
@@ -31,6 +31,7 @@ BOUNDARIES = {
 }
 DEFAULT_BOUNDARY = "campaign"
 CHIPS_SHOWN = 12
+Asked = tuple[CommonParams, tuple[str, ...]]
 SWITCH, SWITCH_WORDS = ("false", "true"), "is neither true nor false"
 
 
@@ -45,6 +46,8 @@ class Known:
     """All runs, the one uploaded first in front: their colours go by it."""
     default: tuple[str, ...] = ()
     """One's own runs, where the example lies beside them; empty: all."""
+    beside: bool = False
+    """The example lies beside a run or a bill of one's own, so a switch says which of them count."""
 
 
 def known(view: View) -> Known:
@@ -55,6 +58,7 @@ def known(view: View) -> Known:
         prices=[f"{kind}.{tier}" for kind, tier in view.catalogue.price_menu()],
         arrival=runs_by_arrival(view),
         default=default_runs(view),
+        beside=lies_beside(view),
     )
 
 
@@ -80,7 +84,7 @@ def check_address(choices: Known) -> None:
         _check_price(choices.prices),
         boundary,
     ]
-    if choices.default:
+    if choices.beside:
         checks.append(check_one("example", _asked("example"), SWITCH, SWITCH[0], "example", SWITCH_WORDS))
     else:
         st.query_params.pop("example", None)  # nothing is left out: the whole home is shown
@@ -113,9 +117,13 @@ def _asked(param: str) -> list[str]:
     return list(remembered) if isinstance(remembered, list | tuple) else [str(remembered)]
 
 
-def controls(
-    choices: Known, catalogue: Catalogue, theme: state.Theme
-) -> tuple[CommonParams, tuple[str, ...]]:
+def defaults(choices: Known) -> Asked:
+    """Return what `controls` returns where nobody has asked for anything."""
+    price = str(st.session_state["price"])
+    return CommonParams(runs=choices.default, price=price, boundary=DEFAULT_BOUNDARY, platforms=()), ()
+
+
+def controls(choices: Known, catalogue: Catalogue, theme: state.Theme) -> Asked:
     """Draw the shared controls in the sidebar; returns what they say, and the runs that were picked."""
     runs, picked = _run_picker(choices, theme)
     price = _price_picker(choices, catalogue)
@@ -185,8 +193,8 @@ def _run_picker(choices: Known, theme: state.Theme) -> tuple[list[str], list[str
             help="Type to search. Nothing picked means all runs, without the example's where yours are "
             "loaded. A run keeps its colour on every page.",
         )
-    if choices.default:
-        left_out = not _example_switch(bool(picked))
+    if choices.beside:
+        left_out = not _example_switch(bool(picked), bool(choices.default)) and bool(choices.default)
     runs = picked or (list(choices.default) if left_out else [])
     shown = choices.runs[choices.runs["run"].isin(runs)] if runs else choices.runs
     if not shown.empty:
@@ -195,8 +203,8 @@ def _run_picker(choices: Known, theme: state.Theme) -> tuple[list[str], list[str
     return runs, picked
 
 
-def _example_switch(picked: bool) -> bool:
-    """One line that says what becomes of the example's runs; returns whether they are shown."""
+def _example_switch(picked: bool, own_runs: bool) -> bool:
+    """One line that says what becomes of the example's runs and bill; returns whether they are shown."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="example_line"):
         said = st.empty()
         shown: bool = st.toggle(
@@ -206,12 +214,11 @@ def _example_switch(picked: bool) -> bool:
             disabled=picked,
             on_change=state.settle,
             args=("example",),
-            help="The example's runs are made up, so every page leaves them out beside yours. They stay in "
-            "the list of runs. Money has a choice of its own for the example's bill.",
+            help="The example's runs and bill are made up, so every page, Money too, leaves them out beside "
+            "yours. Its runs stay in the list: picking one shows it, and counts its bill on Money.",
         )
-    words = (
-        "Only the picked runs" if picked else "Example shown beside yours" if shown else "Example left out"
-    )
+    alone = "Example left out" if own_runs else "Example's bill left out"
+    words = "Only the picked runs" if picked else "Example shown beside yours" if shown else alone
     said.caption(words, width="content")
     return shown
 

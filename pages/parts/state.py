@@ -1,7 +1,7 @@
 """What every page shares: the store, the common parameters, the theme, and the notices about the address."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from analysis.params import CommonParams
 from data.catalogue import load_catalogue
+from data.queries.bills import synthetic
 from data.store import Store, get_store
 from data.view import View
 from pages.parts.urlcheck import UrlNotice, check_one
@@ -37,6 +38,16 @@ class PageState:
     common: CommonParams
     theme: Theme
     picked: tuple[str, ...] = ()
+
+    @property
+    def example(self) -> bool:
+        """Whether the made-up example counts beside one's own data, bills too: at the switch of the sidebar,
+        or because one of its runs is picked.
+        """
+        if not self.picked:
+            return bool(st.session_state.get("example", False))
+        with self.view() as view:
+            return bool(synthetic(view) & set(self.picked))
 
     def view(self) -> AbstractContextManager[View]:
         """Pin a data version for the reads of this page."""
@@ -159,12 +170,13 @@ def escape(text: str) -> str:
     return text
 
 
-def go_to(file: str) -> None:
-    """Open another page; ends this run of the script. What the sidebar says is kept and put into its address.
+def go_to(file: str, address: Mapping[str, Sequence[str]] | None = None) -> None:
+    """Open a page, as its `address` says; ends this run of the script. Without one, what the sidebar says is
+    kept and put into the address.
 
     Without `query_params` Streamlit refuses to leave an address that a widget is bound to.
     """
-    st.switch_page(file, query_params={})
+    st.switch_page(file, query_params=dict(address or {}))
 
 
 def _forget() -> None:

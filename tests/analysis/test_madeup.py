@@ -10,14 +10,14 @@ from analysis.campaigns import CampaignsParams
 from analysis.campaigns import compute as campaigns
 from analysis.energy import EnergyParams
 from analysis.energy import compute as energy
-from analysis.madeup import default_runs
+from analysis.madeup import default_runs, lies_beside
 from analysis.month import MonthParams, periods
 from analysis.month import compute as month
 from analysis.reconciliation import ReconciliationParams, compute
 from analysis.result import Result
 from analysis.waste import WasteParams
 from analysis.waste import compute as waste
-from tests.analysis.bills import DAY, charge, hold, job, load, loaded
+from tests.analysis.bills import DAY, charge, hold, load, loaded
 from tests.analysis.conftest import Home
 
 MINE, MADE_UP = "a" * 16, "e" * 16
@@ -81,17 +81,37 @@ def test_money_opens_on_the_newest_real_invoice(empty_home: Home, tmp_path: Path
     assert asked(empty_home, "all").figure("bill_effective").value == 200.0
 
 
-def test_a_month_of_the_example_alone_shows_the_example_alone(empty_home: Home, tmp_path: Path) -> None:
-    """A real job of that month stands beside no made-up line."""
+def test_beside_own_data_the_example_is_left_out_of_its_own_months_too(
+    empty_home: Home, tmp_path: Path
+) -> None:
+    """One rule for every page and month: what the switch of the sidebar says holds for the bill as well."""
     made_up(empty_home, tmp_path, NOVEMBER)
+    assert asked(empty_home, "2026-11").figure("bill_effective").value == 500.0
     own(empty_home, tmp_path)
-    job(empty_home, "7", NOVEMBER, 24, node_list="dgx-1")
-    empty_home.con.execute(f"UPDATE scheduler_jobs SET upload_id = '{MINE}'")
-    found = asked(empty_home, "2026-11")
+    view = empty_home.view()
+    alone = asked(empty_home, "2026-11")
+    assert alone.tables["lines"].empty and "example_left_out" in {n.code for n in alone.warnings}
+    assert [m.month for m in periods(view, example=False)] == ["2026-03"]
+    found = asked(empty_home, "2026-11", "with")
     assert found.figure("bill_effective").value == 500.0
-    assert set(found.tables["by_run"]["run"].dropna()) == {"example-run"}
-    assert found.tables["by_run"]["job"].isna().all()
     assert {"synthetic"} <= {n.code for n in found.warnings}
+
+
+@pytest.mark.parametrize("what", ["run", "bill"])
+def test_one_rule_says_that_the_example_lies_beside_own_data(
+    empty_home: Home, tmp_path: Path, what: str
+) -> None:
+    """A run without a clock has no month, and a bill alone has no run: each is data of one's own."""
+    assert not lies_beside(empty_home.view())
+    made_up(empty_home, tmp_path, NOVEMBER)
+    assert not lies_beside(empty_home.view())
+    if what == "run":
+        empty_home.add("runs", {"run": "mine", "synthetic": False})
+    else:
+        loaded(empty_home, MINE, format="focus_csv", name="bill.csv")
+        load(empty_home, tmp_path, [charge(200.0, **OWN)], upload=MINE)
+    assert lies_beside(empty_home.view())
+    assert asked(empty_home, "2026-11").tables["lines"].empty
 
 
 def test_real_runs_without_a_bill_are_not_priced_with_the_example(empty_home: Home, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Money: the answer to the cent, sections, what opens what, sharing rules, and states without a bill."""
 
+import io
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -181,7 +182,8 @@ def test_two_idle_totals_that_differ_are_led_over_to_the_cent(
         ingest_file(store, path, name, Choices(timezone="UTC") if name == "jobs.txt" else Choices())
     said = words(opened(app, mo_month="2026-03"))
     assert (
-        "$5,736.00 paid and idle, borne by nobody + $144.00 held by nobody, though a tag or a booking gives "
+        "$5,736.00 paid and idle, borne by nobody ($768.00 unused commitments, $4,968.00 GPU time) + $144.00 "
+        "held by nobody, though a tag or a booking gives "
         "it to swe-agent = $5,880.00 not allocated, whoever bears it."
     ) in said
 
@@ -222,3 +224,16 @@ def test_an_empty_home_offers_the_example(app: App) -> None:
     assert not at.exception
     assert any("example" in b.label.lower() for b in at.button)
     assert not re.search(r"\$\d", words(at))
+
+
+def test_the_switch_of_the_sidebar_is_the_one_control_of_the_example(app: App, loaded: Store) -> None:
+    """The example's invoice is offered where its runs are shown, and nowhere else."""
+    steps = "run,attempt,step,step_s,tok_prompt,tok_gen\nmine,1,1,95,10000,75000\n"
+    ingest_file(loaded, io.BytesIO(steps.encode()), "steps.csv")
+    at = opened(app)
+    assert not at.exception and at.selectbox(key="mo_month").options == ["All months"]
+    at = opened(app, example="true")
+    assert not at.exception and len(at.selectbox(key="mo_month").options) > 1
+    assert {one.label for one in at.toggle} == {"show"} and not [
+        b for b in at.button_group if b.label == "Example"
+    ]
