@@ -6,7 +6,7 @@ caller. A cell that the bulk cast would hand to the value parser ends the attemp
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
@@ -61,18 +61,22 @@ class CleanRows:
         self.numbers: dict[int, NDArray[Any]] = {}
         self.rows = 0
 
-    def add(self, stretch: "Stretch") -> None:
-        """Take the next rows; raises NotCleanError when the file has more rows than lines."""
+    def add(self, stretch: "Stretch", first_stamp: int = 0) -> None:
+        """Take a copy of the next rows; raises NotCleanError when the file has more rows than lines.
+
+        `first_stamp` is added to every stamp.
+        """
         at = slice(self.rows, self.rows + len(stretch.stamps))
         if at.stop > len(self.stamps):
             raise NotCleanError("more rows than lines")
         self.rows = at.stop
-        self.stamps[at] = stretch.stamps
+        np.add(stretch.stamps, first_stamp, out=self.stamps[at])
         for i, values in stretch.numbers.items():
+            narrow = stretch.kinds.get(i, values.dtype)
             known_so_far = self.numbers.get(i)
             if known_so_far is None:
-                known_so_far = np.empty(len(self.stamps), values.dtype)
-            kind = np.result_type(known_so_far, values)
+                known_so_far = np.empty(len(self.stamps), narrow)
+            kind = np.result_type(known_so_far, narrow)
             self.numbers[i] = known_so_far.astype(kind, copy=False)
             self.numbers[i][at] = values
         self.missing.update(stretch.missing)
@@ -81,13 +85,14 @@ class CleanRows:
             self.combo_rows[number] += rows
         if len(self.combos) > MOST_SHORT and self.combo.dtype == np.int16:
             self.combo = self.combo.astype(np.int32)
-        self.combo[at] = np.array(known, self.combo.dtype)[stretch.combo]
+        np.array(known, self.combo.dtype).take(stretch.combo, out=self.combo[at], mode="clip")
 
     def table(self, gpu_of_combo: Sequence[int]) -> pa.Table:
         """Columns stamp, gpu and n<i> over the same memory."""
-        small = np.int16 if max(gpu_of_combo) <= MOST_SHORT else np.int32
+        small = np.dtype(np.int16 if max(gpu_of_combo) <= MOST_SHORT else np.int32)
         columns = {"stamp": pa.array(self.stamps.view("datetime64[us]"))}
-        columns["gpu"] = pa.array(np.array(gpu_of_combo, small)[self.combo])
+        is_same = small == self.combo.dtype and list(gpu_of_combo) == list(range(len(gpu_of_combo)))
+        columns["gpu"] = pa.array(self.combo if is_same else np.array(gpu_of_combo, small)[self.combo])
         for i, values in self.numbers.items():
             columns[f"n{i}"] = pa.array(values, from_pandas=self.missing[i] > 0)
         return pa.table(columns)
@@ -112,13 +117,17 @@ def read_clean(
 
 @dataclass(frozen=True)
 class Stretch:
-    """Some rows, converted and checked; see CleanRows. `combos`: texts and rows of each combination."""
+    """Some rows, converted and checked; see CleanRows. `combos`: texts and rows of each combination.
+
+    `kinds`: narrow types that hold every number of a column, where they are not those of its array.
+    """
 
     stamps: NDArray[Any]
     combos: Sequence[tuple[tuple[str, ...], int]]
     combo: NDArray[Any]
     numbers: Mapping[int, NDArray[Any]]
     missing: Mapping[int, int]
+    kinds: Mapping[int, np.dtype[Any]] = field(default_factory=dict)
 
 
 def _stretch(stamps: "Stamps", plan: CleanPlan, table: pa.Table) -> Stretch:

@@ -4,11 +4,11 @@ The loops are compiled (`plain_kernels`); what they do not know ends the attempt
 """
 
 import os
+from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from threading import local
 from typing import Any
 
 import duckdb
@@ -42,8 +42,9 @@ def read_plain(
             handle.readline()
         scan, times = _Scan(handle.fileno(), handle.tell(), layout, plan), _Times(found)
         stamps = Stamps(con, plan.stamp_sql)
-        for words, stretch in in_order(source, layout, scan.jobs(source.path), progress):
+        for room, words, stretch in in_order(source, layout, scan.jobs(source.path), progress):
             times.add(words, stretch, stamps)
+            scan.give_back(room)
         times.settle(stamps)
     return found
 
@@ -58,7 +59,7 @@ class _Times:
 
     def add(self, words: pa.Array, stretch: Stretch, stamps: Stamps) -> None:
         """Take a stretch whose stamps are numbers of `words`."""
-        self._rows.add(replace(stretch, stamps=stretch.stamps + self._count))
+        self._rows.add(stretch, self._count)
         self._words.append(words)
         self._count += len(words)
         if self._count >= MANY_WORDS:
@@ -75,12 +76,16 @@ class _Times:
 
 @dataclass
 class _Room:
-    """Memory of one thread, used again for every stretch."""
+    """Memory of one stretch, used again for another once its rows are copied."""
 
     text: NDArray[np.uint8]
     time_of: NDArray[np.int32]
     combo_of: NDArray[np.int32]
     numbers: NDArray[np.float64]
+
+
+_Found = tuple[_Room, pa.Array, Stretch]
+"""A stretch whose columns lie in a room, and the words that its stamps are numbers of."""
 
 
 class _Scan:
@@ -91,7 +96,7 @@ class _Scan:
 
         self._loops, self._file, self._first = plain_kernels, file, first
         self._plan, self._words = plan, FEW_WORDS
-        self._rooms = local()
+        self._rooms = deque[_Room]()
         delimiter = layout.delimiter.encode()
         if len(delimiter) != 1 or delimiter in _NO_DELIMITERS:
             raise NotCleanError("a delimiter that is part of numbers")
@@ -130,18 +135,22 @@ class _Scan:
             yield partial(self._stretch, begin, min(begin + STRETCH_BYTES, size), size)
 
     def _room(self) -> _Room:
-        if not hasattr(self._rooms, "room"):
+        try:
+            return self._rooms.pop()
+        except IndexError:
             rows = STRETCH_BYTES // len(self._columns) + 2
-            self._rooms.room = _Room(
+            return _Room(
                 np.empty(STRETCH_BYTES + LONGEST_LINE + self._loops.PAD_BYTES + 1, np.uint8),
                 np.empty(rows + LONGEST_LINE, np.int32),
                 np.empty(rows + LONGEST_LINE, np.int32),
                 np.empty((len(self._rules), rows + LONGEST_LINE), np.float64),
             )
-        found: _Room = self._rooms.room
-        return found
 
-    def _stretch(self, begin: int, end: int, size: int) -> tuple[int, tuple[pa.Array, Stretch]]:
+    def give_back(self, room: _Room) -> None:
+        """Take back the memory of a stretch whose rows are copied."""
+        self._rooms.append(room)
+
+    def _stretch(self, begin: int, end: int, size: int) -> tuple[int, _Found]:
         """Rows that begin in [begin, end) of the data, counted from the first data line."""
         room = self._room()
         before = 1 if begin else 0
@@ -153,7 +162,7 @@ class _Scan:
             start = stop
         return self._rows(room, start, stop)
 
-    def _rows(self, room: _Room, start: int, stop: int) -> tuple[int, tuple[pa.Array, Stretch]]:
+    def _rows(self, room: _Room, start: int, stop: int) -> tuple[int, _Found]:
         loops, many = self._loops, len(self._rules)
         while True:
             tables = _Tables(self._words, len(self._word_columns), len(self._plan.identity))
@@ -172,10 +181,8 @@ class _Scan:
                 return rows, self._found(room, tables, rows, ends, absent)
             self._words = max(self._words, 8 * tables.room)
 
-    def _found(
-        self, room: _Room, tables: "_Tables", rows: int, ends: Any, absent: Any
-    ) -> tuple[pa.Array, Stretch]:
-        missing = {}
+    def _found(self, room: _Room, tables: "_Tables", rows: int, ends: Any, absent: Any) -> _Found:
+        missing, kinds = {}, {}
         for k, i in enumerate(self._word_columns[1:], 1):
             used = tables.states[k, 0]
             words = self._texts(room.text, tables.words[k, :used, :2])
@@ -186,7 +193,7 @@ class _Scan:
             if not _takes(rule, values, ends[k]):
                 raise NotCleanError(f"column {i + 1}: a number that only the value parser can judge")
             missing[i] = int(absent[k, 0])
-            numbers[i] = values.astype(_narrow(ends[k], missing[i]))
+            numbers[i], kinds[i] = values, np.dtype(_narrow(ends[k], missing[i]))
         times = self._texts(room.text, tables.words[0, : tables.states[0, 0], :2])
         used = tables.combo_state[0]
         texts = [
@@ -195,8 +202,8 @@ class _Scan:
         ]
         named = list(zip(*texts, strict=True)) if texts else [()] * used
         combos = list(zip(named, tables.combos[:used, 1].tolist(), strict=True))
-        time_of, combo_of = room.time_of[:rows].copy(), room.combo_of[:rows].copy()
-        return times, Stretch(time_of, combos, combo_of, numbers, missing)
+        time_of, combo_of = room.time_of[:rows], room.combo_of[:rows]
+        return room, times, Stretch(time_of, combos, combo_of, numbers, missing, kinds)
 
     def _texts(self, text: NDArray[np.uint8], places: NDArray[np.int64]) -> pa.Array:
         """Words at places (start, size) of the text."""

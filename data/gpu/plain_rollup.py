@@ -4,10 +4,11 @@ The loops are compiled (`plain_minutes`) and need every value in a narrow type: 
 and the caller takes the way of SQL.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from data.parse.values import NumberRule
 MOST_HALVES = 2**31 - 1
 FEW_HOLES = 1 << 12
 COUNT_ROWS = 1 << 18
+BLOCK_ROWS = 1 << 14
 EPOCH = datetime(1970, 1, 1)
 Measures = Mapping[str, tuple[NDArray[Any], NumberRule]]
 """Numbers as written, NaN where missing, and their rule, by measure."""
@@ -134,28 +136,30 @@ def add_up(gpu: NDArray[Any], ts_us: NDArray[np.int64], measures: Measures) -> S
     gaps = _Gaps.of(gpu, ts_us, rows_of)
     if gaps is None:
         return None
-    held, first, holes = _held(gpu, ts_us, gaps.caps)
-    spacing = Spacing(held, 2e6, gaps.top_s, gaps.median_s, gaps.total_s)
-    span = (gaps.last - first) // MINUTE_US + 2
+    holes = _cut(gpu, ts_us, gaps)
+    spacing = Spacing(gaps.held, 2e6, gaps.top_s, gaps.median_s, gaps.total_s)
+    span = (gaps.last - gaps.first) // MINUTE_US + 2
     room = np.minimum(span, rows_of * (2 + gaps.caps // (2 * MINUTE_US)))
-    ends = np.cumsum(room)
-    rolled = {name: pair for name, pair in measures.items() if name not in NOT_ROLLED_UP}
-    chosen = rolled or {"": (np.zeros(len(gpu), np.float32), NumberRule("", 1.0, 0.0, 0.0, False))}
-    rows = _Rows(gpu, ts_us, held, len(rows_of))
+    chosen = [name for name in measures if name not in NOT_ROLLED_UP]
+    rows = _Rows(gpu, ts_us, gaps.held, np.cumsum(room) - room, int(room.sum()))
     with ThreadPoolExecutor(WORKERS) as pool:
-        sums = pool.map(lambda name: rows.roll(chosen[name], ends), chosen)
-        found = dict(zip(chosen, sums, strict=True))
-    one = next(iter(found.values()))
-    used = np.concatenate([np.arange(a, b) for a, b in zip(ends - room, one.used, strict=True)])
+        shares = [chosen[k::WORKERS] for k in range(max(1, min(WORKERS, len(chosen))))]
+        found = list(pool.map(lambda names: rows.roll([measures[name] for name in names]), shares))
+    of = {
+        name: rolled.of(k)
+        for names, rolled in zip(shares, found, strict=True)
+        for k, name in enumerate(names)
+    }
+    one = found[0]
     return Sums(
         spacing,
-        first,
+        gaps.first,
         gaps.last,
-        np.repeat(np.arange(len(rows_of)), one.used - (ends - room)),
-        one.minutes[used],
-        one.cells[used, 0],
-        {name: found[name].cells[used] for name in rolled},
-        {name: found[name].totals for name in rolled},
+        np.repeat(np.arange(len(rows_of)), one.minutes_of),
+        one.minutes,
+        one.seconds,
+        {name: of[name][0] for name in chosen},
+        {name: of[name][1] for name in chosen},
         holes,
     )
 
@@ -170,10 +174,14 @@ def rows_by_gpu(gpu: NDArray[Any]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class _Gaps:
-    """Longest held time in half microseconds and last stamp by GPU; the facts of all gaps in seconds."""
+    """By GPU: first and last stamp, longest gap and longest held time in half microseconds; of all gaps the
+    facts in seconds. `held`: half microseconds to the next row of the GPU, not cut yet."""
 
-    caps: NDArray[np.int64]
+    first: NDArray[np.int64]
     last: NDArray[np.int64]
+    longest: NDArray[np.int64]
+    caps: NDArray[np.int64]
+    held: NDArray[np.int32]
     top_s: float | None
     median_s: float | None
     total_s: float | None
@@ -184,41 +192,53 @@ class _Gaps:
 
         gpus = len(rows_of)
         before = np.concatenate([[0], np.cumsum(np.maximum(rows_of - 1, 0))])
-        place, last = -1 - before[:-1], np.zeros(gpus, np.int64)
-        gaps = np.empty(before[-1], np.int64)
+        place, seen = -1 - before[:-1], np.zeros((gpus, 4), np.int64)
+        gaps, held = np.empty(before[-1], np.int64), np.empty(len(gpu), np.int32)
         with ThreadPoolExecutor(WORKERS) as pool:
             shares = np.linspace(0, gpus, min(WORKERS, gpus) + 1).astype(int).tolist()
 
-            def block(k: int) -> bool:
-                return bool(loops.gaps(gpu, ts_us, shares[k], shares[k + 1], last, place, gaps))
+            def block(low: int, high: int) -> bool:
+                return bool(loops.gaps(gpu, ts_us, low, high, seen, place, gaps, held))
 
-            if not all(list(pool.map(block, range(len(shares) - 1)))):
+            if not all(list(pool.map(block, shares[:-1], shares[1:]))):
                 return None
-            middles = _medians(gaps, before, pool, loops.is_middle)
-        caps = np.rint(2 * HOLD_MEDIANS * middles).astype(np.int64)
-        if caps.max(initial=0) > MOST_HALVES:
-            return None
-        if not gaps.size:
-            return cls(caps, last, None, None, None)
-        typical = int(np.median(middles[rows_of > 1]))
-        median = typical if loops.is_middle(gaps, typical) else float(np.median(gaps))
-        return cls(caps, last, int(gaps.max()) / 1e6, median / 1e6, int(gaps.sum()) / 1e6)
+            middles = _medians(gaps, before, pool)
+            caps = np.rint(2 * HOLD_MEDIANS * middles).astype(np.int64)
+            if caps.max(initial=0) > MOST_HALVES:
+                return None
+            found = partial(cls, seen[:, 0].copy(), seen[:, 1].copy(), 2 * seen[:, 3], caps, held)
+            if not gaps.size:
+                return found(None, None, None)
+            median = _median(gaps, int(np.median(middles[rows_of > 1])), pool)
+        return found(int(seen[:, 3].max()) / 1e6, median / 1e6, int((seen[:, 1] - seen[:, 0]).sum()) / 1e6)
+
+
+def _is_middle(n: int, below: int, equal: int) -> bool:
+    """Whether a number is the median of n: both middle ones in order of size."""
+    return below <= (n - 1) // 2 and n // 2 < below + equal
+
+
+def _median(values: NDArray[np.int64], guess: int, pool: ThreadPoolExecutor) -> float:
+    from data.gpu import plain_minutes as loops
+
+    shares = np.array_split(values, WORKERS)
+    below, equal = np.sum(list(pool.map(lambda one: loops.around(one, guess), shares)), axis=0).tolist()
+    return guess if _is_middle(len(values), below, equal) else float(np.median(values))
 
 
 def _medians(
-    gaps: NDArray[np.int64],
-    before: NDArray[np.int64],
-    pool: ThreadPoolExecutor,
-    is_middle: Callable[..., bool],
+    gaps: NDArray[np.int64], before: NDArray[np.int64], pool: ThreadPoolExecutor
 ) -> NDArray[np.float64]:
     """Median gap of each GPU, 0 without gaps; that of one GPU is a good guess for the next."""
+    from data.gpu import plain_minutes as loops
+
     found = np.zeros(len(before) - 1)
 
     def block(low: int, high: int) -> None:
         guess = -1
         for g in range(low, high):
             own = gaps[before[g] : before[g + 1]]
-            if len(own) and not (guess >= 0 and is_middle(own, guess)):
+            if len(own) and not (guess >= 0 and _is_middle(len(own), *loops.around(own, guess))):
                 found[g] = np.median(own)
                 guess = int(found[g]) if found[g] == int(found[g]) else -1
             elif len(own):
@@ -229,55 +249,79 @@ def _medians(
     return found
 
 
-def _held(
-    gpu: NDArray[Any], ts_us: NDArray[np.int64], caps: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int64], Holes]:
-    """(half microseconds held, first stamp of each GPU, rows before unknown time)."""
+def _cut(gpu: NDArray[Any], ts_us: NDArray[np.int64], gaps: _Gaps) -> Holes:
+    """Cut what rows stand for at the longest held time of their GPU; the rows before unknown time."""
     from data.gpu import plain_minutes as loops
 
-    held, size = np.empty(len(gpu), np.int32), FEW_HOLES
+    size, count = FEW_HOLES, 0
     while True:
-        following = np.full(len(caps), -1, np.int64)
         holes = np.empty((size, 2), np.int64)
-        count = loops.hold(gpu, ts_us, caps, following, held, holes)
+        if (gaps.longest > gaps.caps).any():
+            count = loops.hold(gpu, ts_us, gaps.caps, np.full(len(gaps.caps), -1, np.int64), gaps.held, holes)
         if count <= size:
             break
         size = count
     rows, gap = holes[:count, 0][::-1], holes[:count, 1][::-1]
-    return held, following, Holes(gpu[rows], ts_us[rows], held[rows] / 2e6, np.ascontiguousarray(gap))
+    return Holes(gpu[rows], ts_us[rows], gaps.held[rows] / 2e6, np.ascontiguousarray(gap))
 
 
 @dataclass(frozen=True)
 class _Rolled:
-    used: NDArray[np.int64]
+    """Minutes of all GPUs one GPU after the other, `minutes_of` of each; sums as written, by measure."""
+
+    rules: Sequence[NumberRule]
+    minutes_of: NDArray[np.int64]
     minutes: NDArray[np.int64]
+    seconds: NDArray[np.float64]
     cells: NDArray[np.float64]
-    totals: NDArray[np.float64]
+    rest: NDArray[np.float64]
+
+    def of(self, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Sums by minute and by GPU of a measure in its base unit."""
+        cells, first = self.cells[:, k], np.cumsum(self.minutes_of) - self.minutes_of
+        totals = np.add.reduceat(cells, first)
+        totals[:, 1:3] += self.rest[:, k]
+        totals[:, 3] = np.minimum.reduceat(cells[:, 3], first)
+        totals[:, 4] = np.maximum.reduceat(cells[:, 4], first)
+        for sums in (cells, totals):
+            for column in (0, 2, 3, 4):
+                sums[:, column] = self.rules[k].scaled(sums[:, column])
+        return cells, totals
 
 
 @dataclass(frozen=True)
 class _Rows:
+    """Rows in file order. `first`: where the places for minutes of each GPU begin, `room` of them."""
+
     gpu: NDArray[Any]
     ts_us: NDArray[np.int64]
     held: NDArray[np.int32]
-    gpus: int
+    first: NDArray[np.int64]
+    room: int
 
-    def roll(self, measure: tuple[NDArray[Any], NumberRule], ends: NDArray[np.int64]) -> _Rolled:
-        """Sums of one measure; `ends`: where the places for minutes of each GPU end."""
+    def roll(self, measures: Sequence[tuple[NDArray[Any], NumberRule]]) -> _Rolled:
+        """Sums of some measures in one pass."""
         from data.gpu import plain_minutes as loops
 
-        room, used, until = (
-            int(ends[-1]),
-            np.concatenate([[0], ends[:-1]]),
-            np.full(self.gpus, -(1 << 62), np.int64),
+        many, gpus = len(measures), len(self.first)
+        used, until = self.first.copy(), np.full(gpus, -(1 << 62), np.int64)
+        seconds, minutes = np.empty(self.room), np.empty(self.room, np.int64)
+        cells, rest = np.empty((self.room * many, 6)), np.zeros((gpus * many, 2))
+        block = np.empty((many, BLOCK_ROWS))
+        for start in range(0, len(self.gpu), BLOCK_ROWS):
+            rows = slice(start, min(start + BLOCK_ROWS, len(self.gpu)))
+            for k, (values, _) in enumerate(measures):
+                block[k, : rows.stop - start] = values[rows]
+            loops.roll(
+                self.gpu[rows], self.ts_us[rows], self.held[rows], block,
+                used, until, seconds, cells, minutes, rest,
+            )  # fmt: skip
+        places = np.concatenate([np.arange(a, b) for a, b in zip(self.first, used, strict=True)])
+        return _Rolled(
+            [rule for _, rule in measures],
+            used - self.first,
+            minutes[places],
+            seconds[places],
+            cells.reshape(self.room, many, 6)[places],
+            rest.reshape(gpus, many, 2),
         )
-        cells, minutes = np.empty((room, 6)), np.empty(room, np.int64)
-        totals = np.zeros((self.gpus, 6))
-        totals[:, 3], totals[:, 4] = np.inf, -np.inf
-        values, rule = measure
-        by, factor = (100.0, 1.0) if rule.factor == 0.01 else (1.0, rule.factor)
-        loop = {"i2": loops.roll_short, "f4": loops.roll_single, "f8": loops.roll_double}[
-            values.dtype.str[1:]
-        ]
-        loop(self.gpu, self.ts_us, self.held, values, by, factor, used, until, cells, minutes, totals)
-        return _Rolled(used, minutes, cells, totals)
