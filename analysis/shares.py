@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
-from analysis.bill import Bill, span_of
+from analysis.bill import Bill, load_bill, span_of
 from analysis.billlines import add_lines, read_lines
 from analysis.frames import Row, known, number, records, text
 from analysis.kept import kept
@@ -110,6 +110,21 @@ def load_shares(view: View, params: MoneyParams) -> Shares:
         bill.period, start, end, BILL if bill.has_gpus else RATE, tuple(shares),
         _covers(jobs, start, end), bill.invoice_usd, tuple(dict.fromkeys(notices)),
         tuple(dict.fromkeys(assumptions)), ids, bill.scope, _gpu_usd(bill, matched),
+    )  # fmt: skip
+
+
+@kept
+def rate_shares(view: View, params: MoneyParams) -> Shares:
+    """The period on basis "rate" whether or not a bill is there: no cost row counts."""
+    bill = replace(load_bill(view, params.asked), charges=(), foreign=(), invoice_usd=None, notices=())
+    more = load_unbilled(view, None if bill.period == ALL else (bill.start, bill.end), bill.scope)
+    rate = _rate_basis(view, params, bill, 0)
+    shares = [*rate.shares, *_extras(more, max([0, *(s.charge for s in rate.shares)]))]
+    start, end = _extent(bill, shares, rate.span)
+    return Shares(
+        bill.period, start, end, RATE, tuple(shares), False, None,
+        tuple(dict.fromkeys([*rate.notices, *more.notices])),
+        tuple(dict.fromkeys([*rate.assumptions, *more.assumptions])), rate.ids, bill.scope,
     )  # fmt: skip
 
 

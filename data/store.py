@@ -6,12 +6,15 @@ import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
 import duckdb
 
 from data.errors import HomeBusyError, UserError
+from data.forecasts import kept
 from data.migrations import migrate
 from data.view import View, open_view
 from data.workspace import MONEY_KINDS, Workspace, utc_now
@@ -125,7 +128,8 @@ class Store:
             cursor = self.cursor()
             try:
                 money = self.workspace.decisions(live_only=True, kinds=MONEY_KINDS)
-                yield open_view(cursor, self.parts, money)
+                view = open_view(cursor, self.parts, money)
+                yield replace(view, forecasts=partial(kept, self.workspace))
             finally:
                 _rollback(cursor)
                 cursor.close()

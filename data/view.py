@@ -1,6 +1,6 @@
 """A pinned view of the telemetry: one snapshot, so that one analysis sees one version of the data."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cached_property
@@ -16,6 +16,7 @@ from data.workspace import utc_now
 
 if TYPE_CHECKING:
     from data.catalogue import Catalogue
+    from data.forecasts import KeptForecast
     from data.workspace import Decision
 
 
@@ -26,7 +27,7 @@ class View:
     `data_version` changes with every committed write. `data_cutoff` is the newest telemetry stamp (UTC), else
     the time of the last upload, else None. `home_is_synthetic`: there is data and all of it is example data.
     `money`: live decisions about prices, currencies and shared costs, oldest first. `day` (UTC): the day for
-    which the price book is read.
+    which the price book is read. `forecasts()`: those that were kept, oldest first, also later than the view.
     """
 
     cursor: duckdb.DuckDBPyConnection
@@ -36,6 +37,7 @@ class View:
     home_is_synthetic: bool
     money: tuple["Decision", ...] = ()
     day: date = field(default_factory=lambda: utc_now().date())
+    forecasts: Callable[[], tuple["KeptForecast", ...]] = tuple
 
     @property
     def money_version(self) -> int:

@@ -65,13 +65,23 @@ def level_change(monthly: Sequence[float]) -> float | None:
     return float(np.sqrt(np.mean(changes**2)))
 
 
-def month_sums(daily: Floats, drawn: Ints, month_of: Ints, months: int) -> Floats:
-    """Sums by coming month, (draws, months): `daily` (history,) taken at `drawn` (draws, ahead) days.
+def day_counts(drawn: Ints, month_of: Ints, months: int, history: int) -> Floats:
+    """How often each day of history stands in each coming month, (months, draws, history).
 
     `month_of` (ahead,) is the month 0, 1, … that a coming day belongs to.
     """
-    values = daily[drawn]
-    return np.stack([values[:, month_of == m].sum(axis=1) for m in range(months)], axis=1)
+    draws = drawn.shape[0]
+    out = np.zeros((months, draws, history))
+    offset = np.arange(draws)[:, None] * history
+    for month in range(months):
+        places = (drawn[:, month_of == month] + offset).ravel()
+        out[month] = np.bincount(places, minlength=draws * history).reshape(draws, history)
+    return out
+
+
+def month_sums(daily: Floats, counts: Floats) -> Floats:
+    """Sums by coming month, (draws, months, k), of `daily` (history, k) with `counts` of `day_counts`."""
+    return np.stack([one @ daily for one in counts], axis=1)
 
 
 def pinball(quantile: float, told: float, actual: float) -> float:
