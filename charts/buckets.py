@@ -6,6 +6,7 @@ from analysis.buckets import BUCKETS, PRODUCTIVE
 from analysis.result import Result
 from analysis.words import percent
 from charts import theme
+from charts.axes import usd
 from charts.blocks import has
 from charts.synthetic import marked
 from charts.theme import Mode
@@ -50,7 +51,7 @@ def buckets(result: Result, mode: Mode = "light") -> go.Figure:
         x="Spend (USD)", height=96 + 40 * len(runs),
     )  # fmt: skip
     fig.update_layout(barmode="relative", bargap=0.35)
-    fig.update_xaxes(tickprefix="$", tickformatstops=theme.TICKS)
+    usd(fig)
     fig.update_yaxes(
         categoryorder="array", categoryarray=runs[::-1], tickvals=runs,
         ticktext=[theme.short(r, 20) for r in runs], showgrid=False,

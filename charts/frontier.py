@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from analysis.result import Result
 from analysis.words import money, percent
 from charts import theme
+from charts.axes import log_usd, named_rows
 from charts.blocks import colours_of, has
 from charts.synthetic import marked
 from charts.theme import Mode
@@ -38,8 +39,7 @@ def pareto(result: Result, mode: Mode = "light") -> go.Figure:
     )  # fmt: skip
     ends = [math.log10(data["usd_low"].min()), math.log10(data["usd_high"].max())]
     room = 0.06 * max(0.1, ends[1] - ends[0])
-    fig.update_xaxes(type="log", tickprefix="$", tickformat="~s", minor={"showgrid": False})
-    fig.update_xaxes(range=[ends[0] - room, ends[1] + room])
+    log_usd(fig, [*data["usd_low"], *data["usd_high"]], "x", range=[ends[0] - room, ends[1] + room])
     return fig
 
 
@@ -105,9 +105,7 @@ def probabilities(result: Result, mode: Mode = "light") -> go.Figure:
     )  # fmt: skip
     fig.update_layout(barmode="group", bargap=0.35)
     fig.update_xaxes(range=[0, 100])
-    fig.update_yaxes(
-        tickvals=list(range(len(data))), ticktext=names, range=[len(data) - 0.5, -0.5], showgrid=False
-    )
+    named_rows(fig, names)
     return fig
 
 

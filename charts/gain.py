@@ -6,6 +6,7 @@ import plotly.graph_objects as go
 
 from analysis.result import Result
 from charts import theme
+from charts.axes import named_rows
 from charts.blocks import error_bars, has
 from charts.synthetic import marked
 from charts.theme import Mode
@@ -48,13 +49,7 @@ def _zero(fig: go.Figure, data: pd.DataFrame, mode: Mode) -> go.Figure:
         _label(r, b, data["benchmark"].nunique()) for r, b in zip(data["run"], data["benchmark"], strict=True)
     ]
     fig.add_vline(x=0, line={"color": theme.palette(mode).text, "width": 1.5})
-    fig.update_yaxes(
-        tickvals=list(range(len(data))),
-        ticktext=labels,
-        range=[len(data) - 0.5, -0.5],
-        showgrid=False,
-        zeroline=False,
-    )
+    named_rows(fig, labels)
     return fig
 
 

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from analysis.result import Result
 from analysis.words import money
 from charts import theme
+from charts.axes import named_rows, usd
 from charts.blocks import colours_of, error_bars, has, score_figure
 from charts.synthetic import marked
 from charts.theme import Mode
@@ -77,14 +78,8 @@ def point_price(result: Result, mode: Mode = "light") -> go.Figure:
         height=110 + 44 * len(data),
     )
     fig.update_layout(showlegend=False, bargap=0.4)
-    fig.update_xaxes(tickprefix="$", tickformatstops=theme.TICKS, rangemode="tozero", nticks=6)
-    fig.update_yaxes(
-        tickvals=list(range(len(data))),
-        ticktext=[_two_lines(r, g) for r, g in zip(data["run"], data["generation"], strict=True)],
-        range=[len(data) - 0.5, -0.5],
-        showgrid=False,
-        zeroline=False,
-    )
+    usd(fig, rangemode="tozero", nticks=6)
+    named_rows(fig, [_two_lines(r, g) for r, g in zip(data["run"], data["generation"], strict=True)])
     return fig
 
 

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from analysis.result import Result
 from analysis.words import money
 from charts import theme
+from charts.axes import log_usd, named_rows, usd
 from charts.blocks import band, colours_of, error_bars, has, score_axis
 from charts.learning import X_AXES
 from charts.synthetic import marked
@@ -135,8 +136,8 @@ def marginal(result: Result, mode: Mode = "light") -> go.Figure:
         alt=f"Marginal dollars of a point of {run}, last measured {money(float(last['usd_per_point']))}.",
         table="marginal", mode=mode, x="Cumulative spend (USD)", y="USD per percentage point", height=360,
     )  # fmt: skip
-    fig.update_xaxes(tickprefix="$", tickformatstops=theme.TICKS)
-    fig.update_yaxes(type="log", tickprefix="$", tickformat="~s")
+    usd(fig)
+    log_usd(fig, [*data["usd_per_point_low"], *high])
     return fig
 
 
@@ -163,7 +164,7 @@ def by_platform(result: Result, mode: Mode = "light") -> go.Figure:
         alt=f"Score against dollars on {len(names)} platforms. {result.answer}",
         table="lines", mode=mode, x="Cumulative spend (USD)", y="Score (%)", height=420,
     )  # fmt: skip
-    fig.update_xaxes(tickprefix="$", tickformatstops=theme.TICKS)
+    usd(fig)
     return fig
 
 
@@ -201,11 +202,8 @@ def platform_costs(result: Result, mode: Mode = "light") -> go.Figure:
         alt=f"Dollars to the target; {best['platform']} is lowest at {money(float(best['usd']))}.",
         table="platforms", mode=mode, x="USD to the target", height=120 + 44 * len(data),
     )  # fmt: skip
-    fig.update_yaxes(
-        tickvals=list(range(len(data))), ticktext=[theme.short(p, 22) for p in data["platform"]],
-        range=[len(data) - 0.5, -0.5], showgrid=False, zeroline=False,
-    )  # fmt: skip
-    fig.update_xaxes(tickprefix="$", tickformatstops=theme.TICKS, rangemode="tozero")
+    named_rows(fig, [theme.short(p, 22) for p in data["platform"]])
+    usd(fig, rangemode="tozero")
     return fig
 
 

@@ -4,6 +4,7 @@ import plotly.graph_objects as go
 
 from analysis.result import Result
 from charts import theme
+from charts.axes import named_rows
 from charts.blocks import error_bars, has
 from charts.theme import Mode
 
@@ -42,8 +43,5 @@ def rates(result: Result, mode: Mode = "light") -> go.Figure:
         mode=mode, x=unit, height=130 + 40 * len(data),
     )  # fmt: skip
     fig.add_vline(x=0, line={"color": palette.text, "width": 1.5})
-    fig.update_yaxes(
-        tickvals=list(range(len(data))), ticktext=[theme.short(b, 24) for b in data["benchmark"]],
-        range=[len(data) - 0.5, -0.5], showgrid=False, zeroline=False,
-    )  # fmt: skip
+    named_rows(fig, [theme.short(b, 24) for b in data["benchmark"]])
     return fig

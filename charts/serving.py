@@ -6,6 +6,7 @@ import plotly.graph_objects as go
 
 from analysis.result import Result
 from charts import theme
+from charts.axes import log_usd, usd
 from charts.blocks import band, error_bars, has
 from charts.synthetic import marked
 from charts.theme import Mode
@@ -39,7 +40,7 @@ def lifetime(result: Result, mode: Mode = "light") -> go.Figure:
         table="lifetime", mode=mode, x="Attempts in service (count)", y="USD per solved task", height=380,
     )  # fmt: skip
     fig.update_xaxes(type="log", tickformat="~s")
-    fig.update_yaxes(type="log", tickprefix="$", tickformat="~r")
+    log_usd(fig, [*frame["usd_per_success_low"], *frame["usd_per_success_high"]])
     return fig
 
 
@@ -92,5 +93,5 @@ def sensitivity(result: Result, mode: Mode = "light") -> go.Figure:
         x="Points lost a week (assumed)", y="USD", height=340,
     )  # fmt: skip
     fig.update_xaxes(type="category")
-    fig.update_yaxes(tickprefix="$", tickformatstops=theme.TICKS, rangemode="tozero")
+    usd(fig, "y", rangemode="tozero")
     return fig

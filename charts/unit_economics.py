@@ -8,6 +8,7 @@ from plotly.subplots import make_subplots
 
 from analysis.result import Result
 from charts import theme
+from charts.axes import named_rows
 from charts.blocks import colours_of, error_bars, has
 from charts.synthetic import marked
 from charts.theme import Mode
@@ -59,13 +60,7 @@ def unit_costs(result: Result, mode: Mode = "light") -> go.Figure:
 def _axes(fig: go.Figure, runs: list[str]) -> None:
     fig.update_layout(showlegend=False, bargap=0.3)
     fig.update_xaxes(tickprefix="$", rangemode="tozero", nticks=5)
-    fig.update_yaxes(
-        tickvals=list(range(len(runs))),
-        ticktext=[theme.short(r, 20) for r in runs],
-        range=[len(runs) - 0.5, -0.5],
-        showgrid=False,
-        zeroline=False,
-    )
+    named_rows(fig, [theme.short(r, 20) for r in runs])
 
 
 def _bars(part: pd.DataFrame, runs: list[str], colours: Mapping[str, str], mode: Mode) -> go.Bar:
