@@ -58,6 +58,11 @@ def recipe(catalogue: Catalogue, recipe_id: str) -> Recipe:
     return found[recipe_id]
 
 
+def recipes(catalogue: Catalogue) -> tuple[Recipe, ...]:
+    """Every published stage in file order."""
+    return tuple(_recipes(FOLDER, tuple(p.platform_id for p in catalogue.platforms())).values())
+
+
 @functools.cache
 def _recipes(folder: Path, platforms: tuple[str, ...]) -> dict[str, Recipe]:
     seen: dict[tuple[str, ...], str] = {}

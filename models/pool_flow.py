@@ -97,11 +97,12 @@ class Flow:
 
 
 def noise(steps: int, cv: float, seed: int) -> Floats:
-    """Factors of mean 1 by which batches differ (log-normal with coefficient of variation `cv`)."""
+    """Factors by which batches differ, log-normal with coefficient of variation `cv`, scaled to mean 1."""
     sigma = np.sqrt(np.log1p(cv * cv))
     normal = np.random.default_rng(seed).standard_normal(steps)
-    factors: Floats = np.exp(sigma * normal - sigma * sigma / 2)
-    return factors
+    factors = np.exp(sigma * normal)
+    scaled: Floats = factors / factors.mean()
+    return scaled
 
 
 def flow(

@@ -135,7 +135,8 @@ def test_the_balanced_split_agrees_with_a_simulation_of_single_rollouts(trainer_
 def test_no_flow_beats_its_bound_and_age_keeps_its_limit(engine, late, trainer, lag, streaming, cv):
     one = Stages(engine, late, 0.0, trainer)
     got = flow(one, lag, streaming, np.ones(80), np.ones(80), warm=30)
-    assert got.step_s >= bound_s(one, lag, streaming) * (1 - 1e-9)
+    # batches may come in turns of lag + 1, of which 50 steps need not hold whole ones
+    assert got.step_s >= bound_s(one, lag, streaming) * (1 - (lag + 1) / 50)
     made, trained = noise(120, cv, 1), noise(120, cv, 2)
     by_lag = [flow(one, more, streaming, made, trained, warm=20) for more in (lag, lag + 1)]
     assert all(0 <= flown.age <= lag + n for n, flown in enumerate(by_lag))
