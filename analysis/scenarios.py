@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 from analysis.common import result
 from analysis.params import CommonParams
 from analysis.result import Assumption, Figure, Notice, Result
-from analysis.scenariowords import difference, given, labels_of, shown_figure, summary
+from analysis.scenariowords import Label, difference, labels_of, shown_figure, shown_input, summary
 from analysis.words import listing
 from data.errors import UserError
 from data.view import View
@@ -201,12 +201,13 @@ def _input_rows(answered: Sequence[_Answered]) -> list[dict[str, Any]]:
         params = one.found.params if one.found else one.case.params
         named = labels_of(one.case.question, one.found)
         for name, value in params.items():
-            label, unit, default = named.get(name, (name.replace("_", " "), "", None))
+            known = named.get(name, Label(name.replace("_", " "), ""))
             row = rows.setdefault(
-                (one.case.question, name), {"label": label, "unit": unit, "cells": {}, "plain": True}
+                (one.case.question, name),
+                {"label": known.label, "unit": known.unit, "cells": {}, "plain": True},
             )
-            row["cells"][one.case.name] = given(value, unit)
-            row["plain"] &= value in (default, None, [], ())
+            row["cells"][one.case.name] = shown_input(value, known)
+            row["plain"] &= value in (known.default, None, [], ())
     return [row for row in rows.values() if not row["plain"] or len(set(row["cells"].values())) > 1]
 
 

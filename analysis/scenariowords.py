@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -20,7 +21,18 @@ UNITS = {
 """Tail of a parameter's name -> its unit on screen."""
 WORDS = {"gpu": "GPU", "gpus": "GPUs", "usd": "USD", "llm": "model", "p": "P", "kv": "KV", "cpu": "CPU"}
 SHARED = {"runs": "Runs", "price": "Price", "boundary": "Cost boundary", "platforms": "Platforms"}
-Label = tuple[str, str, Any]
+
+
+@dataclass(frozen=True)
+class Label:
+    """What an input is called: label, unit, the default of the parameter, and what counted while it was
+    left empty, None where nothing says so.
+    """
+
+    label: str
+    unit: str
+    default: Any = None
+    used: Any = None
 
 
 def difference(cells: Sequence[str]) -> str:
@@ -37,14 +49,21 @@ def labels_of(question: str, found: Result | None) -> dict[str, Label]:
     out: dict[str, Label] = {}
     for name, info in QUESTIONS[question].params.model_fields.items():
         default = list(info.default) if isinstance(info.default, tuple) else info.default
-        out[name] = (info.title or SHARED.get(name) or _words(name), _unit(name), default)
+        out[name] = Label(info.title or SHARED.get(name) or _words(name), _unit(name), default)
     settings = found.tables.get("settings") if found else None
-    if settings is not None and {"name", "label", "unit"} <= set(settings.columns):
+    if settings is not None and {"name", "label", "unit", "value"} <= set(settings.columns):
         for row in records(settings):
             if row["name"] in out:
-                unit = str(row["unit"]).replace("fraction", "%")
-                out[row["name"]] = (str(row["label"]), unit, out[row["name"]][2])
+                unit = _percent(str(row["unit"]))
+                value = row["value"] if row["value"] == row["value"] else None
+                out[row["name"]] = Label(str(row["label"]), unit, out[row["name"]].default, value)
     return out
+
+
+def _percent(unit: str) -> str:
+    """'%' for a fraction, with what follows it: '% a year'."""
+    head, _, tail = unit.partition(" ")
+    return f"% {tail}".strip() if head in ("frac", "fraction") else unit
 
 
 def _unit(name: str) -> str:
@@ -62,9 +81,20 @@ def _words(name: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def shown_input(value: Any, known: Label) -> str:
+    """Return an input as text; one left empty shows what counted instead."""
+    if _empty(value) and not _empty(known.used):
+        return f"{given(known.used, known.unit)}, not given"
+    return given(value, known.unit)
+
+
+def _empty(value: Any) -> bool:
+    return value is None or value == "" or value == [] or value == ()
+
+
 def given(value: Any, unit: str) -> str:
-    """Return an input as text: ratios in percent, numbers with their thousands, lists joined."""
-    if value is None or value == "" or value == [] or value == ():
+    """Return an input as text: ratios in percent, lists joined, and every digit that was typed."""
+    if _empty(value):
         return "not given"
     if isinstance(value, bool):
         return "yes" if value else "no"

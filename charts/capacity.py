@@ -17,22 +17,12 @@ from charts.theme import Mode
 PROBABILITY = "Probability to finish by the deadline, by GPUs"
 CYCLE = "Cycle time by GPUs, hours"
 PARTS = "Where the hours of a cycle go"
-PART_NAMES = {
-    "steps": "Steps",
-    "serial": "Of the steps: what more GPUs do not shorten",
-    "start-up": "Start-up",
-    "start_up": "Start-up",
-    "evals": "Evaluations",
-    "checkpoints": "Checkpoints",
-    "failures": "Failures and restarts",
-    "maintenance": "Maintenance",
-    "waiting": "Waiting for others",
-    "slack": "Slack",
-}
 PHASE_OF = {
-    "steps": "train", "serial": "rollout", "start-up": "data", "start_up": "data", "evals": "eval",
-    "checkpoints": "checkpoint", "failures": "env", "maintenance": "booked", "waiting": "waiting",
+    "steps that more": "train", "steps that none": "rollout", "steps": "train", "start-up": "data",
+    "evaluation": "eval", "checkpoint": "checkpoint", "failure": "env", "maintenance": "booked",
+    "waiting": "waiting",
 }  # fmt: skip
+"""How the name of a part begins -> the phase whose colour it has."""
 
 
 def platform_styles(frame: pd.DataFrame, mode: Mode) -> dict[str, dict[str, Any]]:
@@ -258,26 +248,19 @@ def parts(result: Result, mode: Mode = "light") -> go.Figure:
 
 
 def _part_bar(rows: pd.DataFrame, part: str, labels: list[str], mode: Mode) -> go.Bar:
-    label = part_name(part)
+    label = theme.escape(part[:1].upper() + part[1:])
     return go.Bar(
         x=list(rows["hours"]),
         y=labels,
         orientation="h",
         name=label,
-        marker={"color": theme.phase_colour(PHASE_OF.get(_key(part), "other"), mode)},
+        marker={"color": theme.phase_colour(_phase(part), mode)},
         hovertemplate=f"%{{y}}<br>{label}: %{{x:,.3~r}} h<extra></extra>",
     )
 
 
-def part_name(part: str) -> str:
-    """Return a part of the cycle in words."""
-    return PART_NAMES.get(_key(part), part.replace("_", " ").capitalize())
-
-
-def _key(part: str) -> str:
-    if part.startswith("serial"):
-        return "serial"
-    return "waiting" if part.startswith("waiting") else part
+def _phase(part: str) -> str:
+    return next((phase for start, phase in PHASE_OF.items() if part.startswith(start)), "other")
 
 
 def _platform_names(result: Result) -> dict[str, str]:

@@ -31,6 +31,7 @@ from charts import (
     rollouts,
     sandbox,
     sandbox_plan,
+    scenarios,
     services,
     sync_engines,
     tenure,
@@ -153,6 +154,7 @@ FIGURES: dict[str, list[tuple[str, str, Draw]]] = {
         ("changes", "What changed since the kept forecast", forecast.changes),
         _MOVES,
     ],
+    "scenarios": [("side_by_side", "Scenarios side by side", scenarios.side_by_side)],
     "forecast_score": [("scored", "What was foretold, and what happened", forecast.scored)],
     "reconciliation": [
         ("explained", "The bill by who is known to bear it", reconciliation.explained),

@@ -16,7 +16,7 @@ from charts.synthetic import marked
 from charts.theme import Mode
 
 TITLE = "What moves the answer"
-FIVE = 5
+FIVE, YOURS = 5, "yours to set"
 LOW, HIGH = "input at its low end", "input at its high end"
 MEASURED = frozenset({"measured", "published range", "published", "derived"})
 """Where a range comes from runs or publications its bar is solid, else dotted as every assumption."""
@@ -94,9 +94,10 @@ def _scaled(value: float, unit: str) -> float:
 
 def _middle(result: Result, frame: pd.DataFrame, about: Outcome) -> float | None:
     """The answer itself: of the table, else of the headline, else where all inputs agree that it is."""
-    if "at_value" in frame.columns and known(frame["at_value"].iloc[0]):
-        return float(frame["at_value"].iloc[0])
-    names = {"cadence": "cycle_h", "forecast": "forecast_usd", "commitments": "commitments_cost"}
+    for column in ("at_value", "cycle_h"):
+        if column in frame.columns and known(frame[column].iloc[0]):
+            return float(frame[column].iloc[0])
+    names = {"cadence": "cadence_cycle_h", "forecast": "forecast_usd", "commitments": "commitments_cost"}
     wanted = names.get(result.analysis)
     found = next((f.value for f in result.headline if f.name == wanted), None)
     inside = [
@@ -125,7 +126,8 @@ def _bars(rows: list[dict[str, Any]], about: Outcome, middle: float | None, mode
 
 
 def _is_solid(row: Mapping[str, Any]) -> bool:
-    return str(row.get("status") or row.get("basis") or "") in MEASURED
+    said = str(row.get("status") or row.get("basis") or "")
+    return said in MEASURED if said else not str(row.get("source") or YOURS).endswith(YOURS)
 
 
 def _bar(

@@ -115,3 +115,14 @@ def test_a_shared_comparison_hides_dollars_when_asked(home: Home) -> None:
     page = render(hidden)
     assert "wacc" not in page.split("What was asked")[1].split("</details>")[0]
     assert "A: own_cost" in page or "A: own cost" in page
+
+
+def test_an_input_left_empty_shows_what_counted_instead(home: Home) -> None:
+    bare = {name: value for name, value in CHEAP.items() if name != "unit_usd"}
+    found = compared(home, case("A", "own_cost", CHEAP), case("B", "own_cost", bare))
+    settings = run("own_cost", home.view(), bare).tables["settings"].set_index("name")
+    published = settings.loc["unit_usd", "value"]
+    row = found.tables["inputs"].set_index("input").loc[settings.loc["unit_usd", "label"]]
+    assert row["A"] == "$250,123" and row["differs"] == "differs"
+    assert row["B"] == ("not given" if published != published else f"${published:,.10g}, not given")
+    assert published == published, "the test needs a platform with a published price"

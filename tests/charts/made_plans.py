@@ -21,7 +21,7 @@ def cadence(most: int = 4) -> Result:
     parts = [
         {"target": target, "part": part, "hours": hours}
         for target in ("h100-sxm", "gb300-nvl72")
-        for part, hours in (("steps", 90.0), ("serial in steps", 20.0), ("failures", 5.0), ("evals", 0.0))
+        for part, hours in (("steps that more GPUs shorten", 90.0), ("failures", 5.0), ("evaluations", 0.0))
     ]
     platforms = [
         {"target": "h100-sxm", "platform": EVIL},
