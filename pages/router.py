@@ -2,8 +2,10 @@
 
 import streamlit as st
 
-from pages.parts import example, home_notices, live, logo, sidebar, signin, state
+from data.store import Store
+from pages.parts import example, home_notices, live, logo, opening, sidebar, signin, state
 from pages.parts.urlcheck import UrlNotice, quote
+from pages.parts.visits import VISITS
 
 ROOT = state.ROOT / "pages"
 SECTIONS = {
@@ -45,7 +47,19 @@ SECTIONS = {
             ":material/rule:",
             "Projections of published pairs, beside what was published.",
         ),
+        (
+            "capacity.py",
+            "Capacity",
+            ":material/factory:",
+            "Racks and dollars for a cadence; pools, sandboxes, weight sync; scenarios side by side.",
+        ),
         ("tenure.py", "Rent or own", ":material/balance:", "Rent, reserve or own the same demand."),
+        (
+            "forecast.py",
+            "Forecast",
+            ":material/query_stats:",
+            "Spend by month against a budget, kept forecasts and their score, commitments.",
+        ),
     ],
     "Share": [
         ("links.py", "Links", ":material/link:", "Every shared report: last opened, expiry, revoke."),
@@ -90,6 +104,23 @@ def leftovers() -> None:
         state.settle("?")
 
 
+def draw_sidebar(store: Store, choices: sidebar.Known, theme: state.Theme) -> sidebar.Asked:
+    """Draw the shared controls with what stands below them; returns what they say."""
+    with store.view() as view, st.sidebar:
+        asked = sidebar.controls(choices, view.catalogue, theme)
+        foot = st.container()
+        sidebar.foot(foot, view)
+    with foot:
+        example.remove_note(store)
+    return asked
+
+
+def expect(drawn: sidebar.Asked, said: sidebar.Asked) -> None:
+    """Draw the page again when the controls say something else than what it was drawn for."""
+    if said != drawn:
+        st.rerun()
+
+
 st.set_page_config(
     page_title="Intelligence per Dollar",
     page_icon=logo.mark("light"),
@@ -103,18 +134,20 @@ theme = state.theme()
 st.logo(logo.wordmark(theme), icon_image=logo.mark(theme), size="large")
 page = st.navigation({k: v for k, v in pages().items() if v})
 store = state.open_store()
-with store.view() as view:
-    choices = sidebar.known(view)
-    sidebar.check_address(choices)
-    with st.sidebar:
-        common, picked = sidebar.controls(choices, view.catalogue, theme)
-        foot = st.container()
-    sidebar.foot(foot, view)
-state.publish(state.PageState(store=store, common=common, theme=theme, picked=picked))
-with foot:
-    example.remove_note(store)
-state.open_banner()
-home_notices.show(store)
-live.follow(store, view.data_version)
-page.run()
-leftovers()
+answer_first = opening.is_plain_first_run() and page.url_path == ""
+with VISITS.visit():
+    with store.view() as view:
+        choices, version = sidebar.known(view), view.data_version
+        sidebar.check_address(choices)
+    asked = sidebar.defaults(choices) if answer_first else draw_sidebar(store, choices, theme)
+    state.publish(state.PageState(store=store, common=asked[0], theme=theme, picked=asked[1]))
+    if answer_first:
+        opening.after_answer(lambda: expect(asked, draw_sidebar(store, choices, theme)))
+    state.open_banner()
+    home_notices.show(store)
+    live.follow(store, version)
+    try:
+        page.run()
+    finally:
+        opening.answered()  # a page that failed before its answer has a sidebar all the same
+    leftovers()

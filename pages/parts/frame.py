@@ -7,6 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from analysis.result import Result
 from charts.synthetic import is_synthetic
+from pages.parts import opening
 from pages.parts.answer import show_answer
 from pages.parts.empty import show_empty
 from pages.parts.figures import show_figures
@@ -23,6 +24,7 @@ def stop_when_empty(title: str, result: Result) -> None:
     if is_nothing(result):
         show_title(title)
         show_empty(current().store, result.answer, result.analysis)
+        opening.answered()
         st.stop()
 
 
@@ -41,6 +43,7 @@ def show_head(
     """
     place = show_title(title, results, synthetic=any(is_synthetic(r) for r in results), lead=lead, bar=bar)
     show_answer(results[0])
+    opening.answered()
     _offer_details(results[0])
     if cards is None:
         show_figures(results[0], figures)
