@@ -63,7 +63,7 @@ def compute(view: View, params: LearningParams) -> Result:
     drawn = thin(points[known].reset_index(drop=True), "run", "score")
     tables = {"points": drawn, "runs": runs, "by_generation": generations_of(runs)}
     said = [*spend.notices, *checked(view, params)[1], *evals.notices, *notices]
-    said += _left_out(points[~known], params, spend)
+    said += [*_left_out(points[~known], params, spend), *_chosen(drawn)]
     return result(
         "learning", view, params, _answer(params, spend, drawn, points),
         headline=_figures(params, drawn), tables=tables, assumptions=[*spend.assumptions, *evals.assumptions],
@@ -82,6 +82,19 @@ def _left_out(points: pd.DataFrame, params: LearningParams, spend: Spend) -> lis
         )
         out.append(Notice("points_left_out", f"Scores of {run} cannot be placed: {why}", str(run)))
     return out
+
+
+def _chosen(drawn: pd.DataFrame) -> list[Notice]:
+    """The highest of several scores is above its truth, and its interval does not know that it was chosen."""
+    trained = drawn[~drawn["is_start"]]
+    if len(trained) < 2:
+        return []
+    best = _best(drawn)
+    words = (
+        f"The score quoted is the highest of {len(trained)} evaluations on {best['benchmark']}: choosing it "
+        "inflates it, and its interval does not allow for that. Confirm it on a held-out benchmark."
+    )
+    return [Notice("best_of_many", words, str(best["run"]))]
 
 
 def _figures(params: LearningParams, drawn: pd.DataFrame) -> list[Figure]:

@@ -7,8 +7,8 @@ from analysis.common import figure
 from analysis.learning_fit import AMOUNT_WORDS, CurveParams, Fitted
 from analysis.learning_money import Priced
 from analysis.result import Assumption, Figure, Notice
-from analysis.words import count, digits3, money, percent, price_words
-from models.curve_compare import WARM_UP_RULE
+from analysis.words import count, digits3, listing, money, percent, price_words
+from models.curve_compare import BOTH, NEITHER, WARM_UP_RULE
 from models.stats import Interval
 
 NO_WORTH = "say what a point is worth to you, in USD, to get the stop line"
@@ -172,17 +172,7 @@ def told(found: Fitted, money_: Priced | None) -> list[Notice]:
     if found.curve is not None and found.uncompared:
         words = f"{found.run}: other shapes were not compared: {found.uncompared}."
         out.append(Notice("shape_not_compared", words, found.run))
-    for rival in found.compared.rivals if found.compared else ():
-        if rival.verdict != "sigmoid":
-            other = (
-                "other shapes fit the held-out evaluations as well"
-                if rival.verdict == "cannot tell"
-                else (f"the held-out evaluations speak for: {rival.verdict}")
-            )
-            words = (
-                f"{found.run}: sigmoid against {rival.name}: {other}; beyond the last evaluation they differ."
-            )
-            out.append(Notice("shape_open", words, found.run))
+    out += _rivals(found)
     if money_ is not None and money_.amount.beyond > FAR_BEYOND and money_.amount.reachable:
         words = (
             f"{found.run}: the target lies {digits3(money_.amount.beyond)} times beyond the last "
@@ -190,3 +180,18 @@ def told(found: Fitted, money_: Priced | None) -> list[Notice]:
         )
         out.append(Notice("target_far", words, found.run))
     return out
+
+
+def _rivals(found: Fitted) -> list[Notice]:
+    """One sentence on the shapes that the held-out evaluations do not rule out."""
+    rivals = found.compared.rivals if found.compared else ()
+    alike = [rival.name for rival in rivals if rival.verdict == BOTH]
+    better = [rival.name for rival in rivals if rival.verdict == rival.name]
+    neither = [rival.name for rival in rivals if rival.verdict == NEITHER]
+    said = [f"held-out evaluations cannot tell the sigmoid from {listing(alike)}"] if alike else []
+    said += [f"held-out evaluations speak for {listing(better)} against the sigmoid"] if better else []
+    said += [f"neither the sigmoid nor {listing(neither)} meets the held-out evaluations"] if neither else []
+    if not said:
+        return []
+    words = f"{found.run}: {'; '.join(said)}. Beyond the last evaluation these shapes differ."
+    return [Notice("shape_open", words, found.run)]

@@ -70,6 +70,14 @@ def test_points_that_cannot_be_placed_are_named(home: Home) -> None:
     assert [w.where for w in result.warnings if w.code == "points_left_out"] == ["steady"]
 
 
+def test_the_highest_of_many_scores_is_said_to_be_chosen(home: Home) -> None:
+    """The answer quotes a maximum: it is above its truth, and its interval does not know that."""
+    many = [w for w in ask(home).warnings if w.code == "best_of_many"]
+    assert len(many) == 1 and "highest of" in many[0].text
+    home.con.execute("DELETE FROM evals WHERE eval_id NOT IN ('base', 'steady-300')")
+    assert "best_of_many" not in {w.code for w in ask(home).warnings}
+
+
 def test_without_evaluations_it_says_what_to_upload(home: Home) -> None:
     home.con.execute("DELETE FROM evals")
     result = ask(home)

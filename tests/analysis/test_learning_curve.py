@@ -3,12 +3,15 @@
 import math
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
+from analysis import learning_words
 from analysis.learning_curve import CurveParams, compute
-from analysis.learning_fit import Along
+from analysis.learning_fit import Along, Fitted
 from analysis.result import Result
 from data.errors import UserError
+from models.curve_compare import Comparison, Rival
 from tests.analysis.conftest import Home, _attempt, evaluation, pool, steps
 
 R0, TOP, MID, B = 0.40, 0.72, 8000.0, 1.2
@@ -115,6 +118,25 @@ def test_what_is_missing_is_said(known: Home) -> None:
     assert all(f.value is None and f.missing for f in few.headline)
     with pytest.raises(UserError, match="no run 'ghost'"):
         ask(known, run="ghost")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "words"),
+    [
+        (("sigmoid", "sigmoid"), None),
+        (("cannot tell", "cannot tell"), "cannot tell the sigmoid from power law and power law to a top."),
+        (("power law", "neither"), "speak for power law against the sigmoid; neither the sigmoid nor power"),
+    ],
+)
+def test_the_shapes_that_are_not_ruled_out_are_one_sentence(
+    verdicts: tuple[str, str], words: str | None
+) -> None:
+    names = ("power law", "power law to a top")
+    rivals = [Rival(n, 1.0, 0.0, (0.0, 0.0), (0.0, 0.0), v) for n, v in zip(names, verdicts, strict=True)]
+    compared = Comparison(10, 5, 0.01, 0.01, tuple(rivals))
+    told = learning_words._rivals(Fitted("big", "b", pd.DataFrame(), None, compared=compared))
+    assert len(told) == (words is not None)
+    assert words is None or words in told[0].text
 
 
 def test_unknown_ends_survive_json(known: Home) -> None:
