@@ -76,6 +76,7 @@ _ALL = (
     Question("token_cost", "TokenCostParams", "What does a million tokens cost, and what did it teach?"),
     Question("serving", "ServingParams", "Build and serve: when is the campaign paid back?"),
     Question("learning_platforms", "CurvePlatformsParams", "What would it cost on another platform?"),
+    Question("cadence", "CadenceParams", "How many GPUs and racks for a cycle that comes back?"),
 )
 QUESTIONS: dict[str, Question] = {question.module: question for question in _ALL}
 

@@ -11,8 +11,8 @@ from models.shapes import Num, num, where
 
 Floats = npt.NDArray[np.float64]
 SECONDS_PER_HOUR = 3600.0
-HOPELESS = 40.0
-"""A stretch of work this many mean times to failure long is not reached: e^40 tries. Its time is infinite."""
+HOPELESS = 20.0
+"""A stretch of work this many mean times to failure long is not reached: 5e8 tries. Its time is infinite."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from pathlib import Path
 from analysis.formulas import (
     backtest,
     bill,
+    cadence,
     campaigns,
     commitments,
     core,
@@ -35,6 +36,7 @@ _ALL: tuple[Formula, ...] = (
     *projection.METRICS,
     *intelligence.METRICS,
     *curves.METRICS,
+    *cadence.METRICS,
 )
 
 FORMULAS: dict[str, Formula] = {item.id: item for item in _ALL}

@@ -19,7 +19,7 @@ def test_made_up_data_is_said_first(home: Home, question: str) -> None:
     home.con.execute("UPDATE runs SET synthetic = true WHERE run = 'steady'")
     home.con.execute("UPDATE allocations SET platform = 'gb300-nvl72' WHERE run = 'broken'")
     gpu_minutes(home)
-    one = {"run": "steady"} if question == "projection" else {}  # which is about one run
+    one = {"run": "steady"} if question in {"projection", "cadence"} else {}  # which are about one run
     found = analysis.run(question, home.view(), {"boundary": "full", **one})
     assert found.warnings[0].code == "synthetic"
     assert found.warnings[0].where == "steady"
