@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from data.gpu.plain_rollup import Sums
@@ -16,8 +17,8 @@ class Part:
 
     rows: int
     gpu_ids: list[str]
-    first: object
-    last: object
+    first: datetime
+    last: datetime
     has_gaps: bool
     measures: tuple[str, ...]
     full: tuple[str, ...]

@@ -156,4 +156,8 @@ def rolled_up(ordered: Ordered, sums: Sums, files: Mapping[Path, slice], gpu_ids
         own = pc.min_max(ts[rows]).as_py()
         return Part(len(gpu[rows]), names, own["min"], own["max"], has_gaps, measures, ())
 
-    return Rolled({path: part(rows) for path, rows in files.items()}, part(slice(None)), sums, gpu_ids)
+    with ThreadPoolExecutor(WORKERS) as pool:
+        parts = dict(zip(files, pool.map(part, files.values()), strict=True))
+    first, last = min(one.first for one in parts.values()), max(one.last for one in parts.values())
+    whole = Part(len(gpu), sorted(gpu_ids), first, last, has_gaps, measures, ())
+    return Rolled(parts, whole, sums, gpu_ids)

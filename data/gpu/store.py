@@ -1,6 +1,7 @@
 """GPU samples into Parquet parts and roll-ups; what overlaps stored samples is merged, not counted twice."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from uuid import uuid4
 
@@ -42,7 +43,7 @@ def add_samples(
     A sample is its GPU and stamp. Of a stamp that is stored already the stored values stay and empty ones are
     filled. Parts of a GPU that gets more samples are rewritten as one, because the seconds that a sample
     stands for depend on its neighbours. A part without a committed row in `gpu_parts` is invisible and swept
-    later. `rolled`: what the reader knows of these files.
+    later; the parts reach the disk while their sums are stored. `rolled`: what the reader knows of the files.
     """
     if rolled is None or list(files) != list(rolled.parts):
         rolled = None
@@ -61,7 +62,12 @@ def add_samples(
         _forget(con, [part for part, *_ in old], whole.gpu_ids)
     else:
         placed = [_take(con, parts, path) for path in files]
-    for path, part in zip(placed, _summed(con, placed, whole, rolled), strict=True):
+    with ThreadPoolExecutor(len(placed)) as pool:
+        on_disk = [pool.submit(flush, path) for path in placed]
+        summed = _summed(con, placed, whole, rolled)
+        for one in on_disk:
+            one.result()
+    for path, part in zip(placed, summed, strict=True):
         _list_part(con, path, upload_id, part)
     progress("samples", whole.rows, whole.rows)
     return {"gpu_samples": whole.rows - sum(rows for *_, rows in old)}
@@ -143,9 +149,7 @@ def _take(con: duckdb.DuckDBPyConnection, parts: Path, path: Path) -> Path:
     described = con.execute(f"DESCRIBE SELECT * FROM read_parquet({_text(str(path))})").fetchall()
     has, known = {str(row[0]): str(row[1]) for row in described}, types("gpu_samples")
     if has.items() <= known.items() and {"gpu_id", "ts", "dt_s"} <= has.keys():
-        path.replace(target)
-        flush(target)
-        return target
+        return path.replace(target)
     listed = ", ".join(f"{name if name in has else 'NULL'}::{kind} AS {name}" for name, kind in known.items())
     return _copy(con, f"SELECT {listed} FROM read_parquet({_text(str(path))})", target)
 
@@ -199,7 +203,6 @@ def _list_part(con: duckdb.DuckDBPyConnection, path: Path, upload_id: str, part:
 def _copy(con: duckdb.DuckDBPyConnection, select: str, target: Path) -> Path:
     partial = target.with_suffix(".part")
     con.execute(f"COPY ({select}) TO {_text(str(partial))} (FORMAT parquet, COMPRESSION zstd)")
-    flush(partial)
     return partial.replace(target)
 
 
