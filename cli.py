@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from data.errors import UserError
-from reports import joining, price_commands, rule_commands, validate_command
-from reports.arguments import found_files, mapping_choices, telling_names
+from reports import forecast_commands, joining, price_commands, rule_commands, validate_command
+from reports.arguments import found_files, json_object, mapping_choices, telling_names
 from reports.terminal import (
     Bar,
     Watched,
@@ -61,8 +61,9 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _import_parser(commands)
     _common(joining.add_parser(commands), "join")
-    for name, command in (price_commands.add_parsers(commands) | rule_commands.add_parsers(commands)).items():
-        _common(command, name)
+    for module in (price_commands, rule_commands, forecast_commands):
+        for name, command in module.add_parsers(commands).items():
+            _common(command, name)
     _ask_parsers(commands)
     validate_command.add_parser(commands)
     _link_parser(commands)
@@ -94,7 +95,7 @@ def _ask_parsers(commands: Any) -> None:
     facts.set_defaults(work=_facts)
     ask = commands.add_parser("analyse", help="answer a question")
     ask.add_argument("question", metavar="QUESTION")
-    ask.add_argument("--params", type=_json_object, default={}, metavar="JSON")
+    ask.add_argument("--params", type=json_object, default={}, metavar="JSON")
     _common(ask, "analyse")
     report = commands.add_parser("report", help="freeze an answer into one HTML file")
     report.add_argument("--out", required=True, metavar="FILE.html")
@@ -117,7 +118,7 @@ def _link_parser(commands: Any) -> None:
 
 def _freeze_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--question", help="default: the Overview of all runs")
-    command.add_argument("--params", type=_json_object, default={}, metavar="JSON")
+    command.add_argument("--params", type=json_object, default={}, metavar="JSON")
     command.add_argument("--title")
     command.add_argument("--hide-dollars", action="store_true", help="leave amounts of money out")
     command.add_argument("--hide-names", action="store_true", help="replace host, user and team names")
@@ -134,16 +135,6 @@ def _positive(text: str) -> int:
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError("must be 1 or more")
-    return value
-
-
-def _json_object(text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"no JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise argparse.ArgumentTypeError("must be a JSON object")
     return value
 
 
@@ -187,8 +178,10 @@ def _join(options: argparse.Namespace) -> int:
 
 
 def _money(options: argparse.Namespace) -> int:
-    work = rule_commands.work if options.command == rule_commands.RULES else price_commands.work
-    return work(options, _perform, _print_json if options.json else None)
+    named = {rule_commands.RULES: rule_commands, forecast_commands.FORECAST: forecast_commands}
+    return named.get(options.command, price_commands).work(
+        options, _perform, _print_json if options.json else None
+    )
 
 
 def _facts(options: argparse.Namespace) -> int:
@@ -385,6 +378,7 @@ _WORK: dict[str, Callable[[argparse.Namespace], int]] = {
     "prices list": _money,
     "prices import": _money,
     "rules": _money,
+    "forecast": _money,
     "analyse": _analyse,
     "report": _report,
     "link create": _link_create,

@@ -65,6 +65,8 @@ _ALL = (
     Question("tenure", "TenureParams", "Rent, reserve or own?"),
     Question("commitments", "CommitmentsParams", "How much to own, reserve and rent on demand?"),
     Question("scenarios", "ScenariosParams", "Scenarios side by side: what differs, in inputs and answers"),
+    Question("forecast", "ForecastParams", "What will the coming months cost?"),
+    Question("forecast_score", "ScoreParams", "How good were the forecasts that were kept?"),
     Question("month", "MonthParams", "What was billed, explained and productive?"),
     Question("reconciliation", "ReconciliationParams", "What explains the invoice?"),
     Question("learning", "LearningParams", "Score against what was spent"),

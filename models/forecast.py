@@ -27,7 +27,10 @@ Ints = NDArray[np.int64]
 def draw_days(
     history: int, ahead: int, draws: int, rng: np.random.Generator, block: int = BLOCK_DAYS
 ) -> Ints:
-    """Indices of history days that stand for the coming ones, (draws, ahead); ValueError without history."""
+    """Indices of history days that stand for the coming ones, (draws, ahead); ValueError without history.
+
+    A longer horizon begins with the days of a shorter one, so that two forecasts differ by their inputs.
+    """
     if history < 1 or ahead < 0 or draws < 1 or block < 1:
         raise ValueError("a forecast needs a day of history, a draw and a block of a day or more")
     block = min(block, history)
@@ -38,7 +41,7 @@ def draw_days(
 def _blocks(days: Ints, wanted: int, block: int, rng: np.random.Generator) -> Ints:
     """`wanted` entries of every row of `days` (draws, n), in blocks that start anywhere on the circle."""
     draws, n = days.shape
-    starts = rng.integers(0, n, size=(draws, math.ceil(wanted / block)))
+    starts = rng.integers(0, n, size=(math.ceil(wanted / block), draws)).T
     places = (starts[:, :, None] + np.arange(block)).reshape(draws, -1)[:, :wanted] % n
     return np.take_along_axis(days, places, axis=1)
 
@@ -50,7 +53,7 @@ def level_draws(months: int, change_frac: float, draws: int, rng: np.random.Gene
     """
     if change_frac < 0:
         raise ValueError("the spread of the level is 0 or more")
-    steps: Floats = rng.standard_normal((draws, months))
+    steps: Floats = rng.standard_normal((months, draws)).T
     return np.exp(change_frac * np.cumsum(steps, axis=1))
 
 

@@ -77,3 +77,14 @@ def mapping_choices(path: str) -> dict[str, Any]:
         raise argparse.ArgumentTypeError(str(error)) from error
     said = {"timezone": found["timezone"]} if columns is not found and found.get("timezone") else {}
     return {"format": FORMAT, "columns": columns, **said}
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """A JSON object; ArgumentTypeError for anything else."""
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"no JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError("must be a JSON object")
+    return value

@@ -13,7 +13,7 @@ from data.ingest_files import Intake, ingest_files
 from data.queries.originals import sha256_and_name
 from data.readers.base import Choices, Progress, no_progress
 from data.store import Store
-from reports import joining, price_commands, rule_commands
+from reports import forecast_commands, joining, price_commands, rule_commands
 from reports.choices import choices_from
 from reports.freeze import FrozenReport, freeze, options, save
 from reports.html import render
@@ -157,6 +157,7 @@ COMMANDS: dict[str, Command] = {
     price_commands.LIST: price_commands.list_command,
     price_commands.IMPORT: price_commands.import_command,
     rule_commands.RULES: rule_commands.command,
+    forecast_commands.FORECAST: forecast_commands.command,
     "analyse": _analyse,
     "report": _report,
     "link create": _link_create,
