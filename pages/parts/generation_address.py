@@ -23,8 +23,9 @@ def number(
     placeholder: str,
     tip: str | None = None,
     width: int = 210,
+    whole: bool = False,
 ) -> float | None:
-    """Draw a number that may stay empty; `instead` says what counts then."""
+    """Draw a number that may stay empty; `instead` says what counts then. `whole` ones show no decimals."""
     _check_number(param, low, high, what, instead)
     held = st.number_input(
         label,
@@ -39,6 +40,7 @@ def number(
         on_change=settle,
         args=(param,),
         width=width,
+        format="%.0f" if whole else None,
     )
     return None if held is None else float(held)
 

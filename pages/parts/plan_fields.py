@@ -76,6 +76,7 @@ def fields(prefix: str, wanted: Sequence[Field], known: Mapping[str, Known]) -> 
             what=f"{one.label.split(' (')[0].lower()} of", instead=told.shown or "the default",
             placeholder=told.shown or "as measured or published",
             tip=md_escape("; ".join(t for t in (one.tip, told.source) if t)) or None, width=WIDE,
+            whole=one.whole,
         )  # fmt: skip
         if held is not None:
             out[one.name] = int(held) if one.whole and held == int(held) else held / one.scale

@@ -1,0 +1,55 @@
+"""Capacity: racks and dollars for a cadence, the split of the pools, sandbox cores, weight sync."""
+
+import streamlit as st
+
+from analysis.result import Result
+from charts.synthetic import is_synthetic
+from pages.parts import capacity_cycle as cycle
+from pages.parts import capacity_plans as plans
+from pages.parts.answer import show_answer
+from pages.parts.assumptions import show_how
+from pages.parts.choose import segments
+from pages.parts.compute import compute_or_stop
+from pages.parts.figures import show_figures
+from pages.parts.frame import show_title
+from pages.parts.notices import show_warnings
+from pages.parts.scenario_bar import scenario_bar
+from pages.parts.scenario_compare import show_comparison
+from pages.parts.share import share_bar
+from pages.parts.state import current
+
+TITLE, CYCLE = "Capacity", "Cycle"
+SECTIONS = (CYCLE, *plans.PLANS)
+
+state = current()
+head = st.container()
+section = segments("ca_part", "Plan", SECTIONS, CYCLE, str)
+answer = st.container()
+left, right = st.columns([1, 2.2], gap="large")
+plan = plans.PLANS.get(section)
+with left:
+    asked = cycle.asked_of(state) if plan is None else plans.asked_of(plan, state)
+result: Result = cycle.answered(asked) if plan is None else compute_or_stop(plan.question, asked)
+with head:
+    place = show_title(TITLE, synthetic=is_synthetic(result), bar=False)
+with answer:
+    show_answer(result)
+with right:
+    show_figures(result)
+    show_warnings(result)
+    if plan is None:
+        cycle.show(result, state.theme)
+    else:
+        plans.show(plan, result, state.theme)
+compared = scenario_bar(state, "capacity.py", [result])
+results = [result]
+if compared is not None:
+    show_comparison(compared, state.theme)
+    results.append(compared)
+if plan is None:
+    cycle.show_tables(result)
+else:
+    plans.show_tables(plan, result)
+with place:
+    share_bar(results, TITLE)
+show_how(results, key="capacity")
