@@ -12,6 +12,7 @@ from models.machine import Rates
 from models.operating import Operating, engine_load, occupied, source_operating
 from models.rollout_split import PREFILL_PRIOR, prompts_s, rates_at
 from models.step_time import best_split
+from models.train_placement import train_placement
 from models.training import MFU_PRIORS, TrainLoad, training
 from models.workload import Measured, Workload
 
@@ -51,6 +52,8 @@ def scratch(workload: Workload, sync_s: float) -> Scratch:
     mfu = MFU_PRIORS.get((kind, pool.precision), (0.0, DENSE_BF16_MFU, 0.0))[1]
     at, unknown = source_operating(workload, DecodeFactors())
     unknown += tuple(f"{pool.machine.platform_id}: {fact}" for fact in pool.machine.missing(pool.precision))
+    if train_placement(workload.llm, pool.machine, pool.gpus, 0.0).best is None:
+        unknown += (f"training states do not fit {pool.gpus} GPUs of {pool.machine.platform_id}",)
     if at is None or unknown:
         return Scratch({}, None, mfu, unknown or ("no engine replica fits",))
     load = TrainLoad(workload.trained_tokens, workload.mean_seq_len, pool.gpus, updates=workload.updates)
