@@ -33,12 +33,12 @@ class Visits:
         with self._changed:
             while True:
                 now = time.monotonic()
-                left = quiet_s if self._running else self._quiet_since + quiet_s - now
-                if left <= 0:
+                quiet_at = float("inf") if self._running else self._quiet_since + quiet_s
+                if now >= quiet_at:
                     return True
                 if now >= end:
                     return False
-                self._changed.wait(min(left, end - now))
+                self._changed.wait(min(quiet_at, end) - now)
 
 
 VISITS = Visits()

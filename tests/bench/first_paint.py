@@ -1,9 +1,13 @@
 """First useful paint of the Overview with the bundled example, beside a bare Streamlit page.
 
 The clock runs from the navigation to the answer line with its dollars on screen, in a fresh browser context
-each time; the server is warm (one visit before). The bare page holds a heading and one line of text.
+each time; the server is warm: one visit before, then time for what it does while nobody visits. The bare page
+holds a heading and one line of text. A second clock runs inside the page, up to the frame that shows the
+answer: the first also waits for the scripts of tables and charts, which keep the browser from telling that it
+has painted. The first is held against the limit; the second is printed beside it.
 """
 
+import json
 import os
 import socket
 import statistics
@@ -22,7 +26,9 @@ from tests.browser.server import free_port, serve
 
 VISITS = 7
 LIMIT_S = 2.0
+SETTLE_S = 20
 ANSWER = "[class*=st-key-answer_ledger]"
+TEXT = "[data-testid=stMarkdown]"
 CHART = ".js-plotly-plot .main-svg"
 BARE = "import streamlit as st\nst.title('Bare')\nst.markdown('**ready**')\n"
 
@@ -51,6 +57,34 @@ def bare_page(folder: Path) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(10)
+
+
+PAINTED = """(selector => {
+  const look = new MutationObserver(() => {
+    const place = document.querySelector(selector)
+    if (!place || !place.innerText.trim()) return
+    look.disconnect()
+    requestAnimationFrame(() => {
+      const after = new MessageChannel()
+      after.port1.onmessage = () => { window.paintedAt = performance.now() }
+      after.port2.postMessage(0)
+    })
+  })
+  look.observe(document, { subtree: true, childList: true, characterData: true })
+})"""
+
+
+def painted(browser: Browser, url: str, selector: str) -> float:
+    """Seconds from navigation to the frame that shows text in `selector`, by the clock of a new browser."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.set_default_timeout(90_000)
+    page.add_init_script(f"{PAINTED}({json.dumps(selector)})")
+    page.goto(url, wait_until="commit")
+    page.wait_for_function("window.paintedAt")
+    seconds = float(page.evaluate("window.paintedAt")) / 1000
+    context.close()
+    return seconds
 
 
 def visit(browser: Browser, url: str, selectors: list[str], again: bool = False) -> list[float]:
@@ -92,18 +126,22 @@ def main() -> int:
             start_s = time.perf_counter() - begin
             cold = visit(browser, server.url, [ANSWER, CHART])
             visit(browser, bare, ["text=ready"])
-            ours, plain = [], []
+            time.sleep(SETTLE_S)
+            ours, plain, frames = [], [], []
             for _ in range(VISITS):
                 plain.append(visit(browser, bare, ["text=ready"])[0])
                 ours.append(visit(browser, server.url, [ANSWER, CHART], again=True))
+                frames.append((painted(browser, server.url, ANSWER), painted(browser, bare, TEXT)))
         browser.close()
     answer, chart, later, later_chart = (statistics.median(column) for column in zip(*ours, strict=True))
     base = statistics.median(plain)
+    shown, base_shown = (statistics.median(column) for column in zip(*frames, strict=True))
     verdict = "ok" if answer <= LIMIT_S else "TOO SLOW"
     print(
         f"first paint, new browser: answer {answer:.2f} s, first chart {chart:.2f} s (very first visit "
         f"{cold[0]:.2f} s and {cold[1]:.2f} s); known browser {later:.2f} s and {later_chart:.2f} s; "
         f"bare Streamlit page {base:.2f} s, ratio {answer / base:.2f}, limit {LIMIT_S} s: {verdict}; "
+        f"frame with the answer {shown:.2f} s, bare {base_shown:.2f} s, ratio {shown / base_shown:.2f}; "
         f"start on an empty home with the example {start_s:.1f} s"
     )
     return 0 if verdict == "ok" else 1
