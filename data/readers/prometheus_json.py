@@ -337,6 +337,7 @@ class VictoriaMetricsReader(_JsonReader):
         """Judge by the keys of the first object: metric, values, timestamps."""
         first = next((line for line in source.head.split("\n") if line.strip()), "").lstrip()
         keys = all(re.search(rf'"{key}"\s*:\s*[\[{{]', first) for key in ("metric", "values"))
+        keys = keys and not _TYPE.search(first)
         if first.startswith("{") and keys and ('"timestamps"' in first or len(first) > CHUNK // 32):
             return Sniff(0.97, "JSON lines with metric, values and timestamps")
         return Sniff(0.0, "no objects with metric, values and timestamps")

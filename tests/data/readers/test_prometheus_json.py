@@ -46,6 +46,12 @@ def test_a_matrix_of_two_metrics_is_one_row_a_gpu_and_time(indent: int | None, t
     assert facts["util_mean_by_time[gpu_util|0]"] == pytest.approx((0.5 * 15 + 1.0 * 15.5) / 30.5)
 
 
+def test_a_long_answer_on_one_line_is_no_export(tmp_path: Path) -> None:
+    text = answer(*(series(UTIL, [(15 * k, "100") for k in range(500)], gpu=gpu) for gpu in range(8)))
+    assert sureness(READER, text, tmp_path) >= 0.9
+    assert sureness(EXPORT, text, tmp_path / "b") == 0
+
+
 def test_overlapping_chunks_count_once_and_an_error_answer_is_told(tmp_path: Path) -> None:
     error = (
         '{"status":"error","errorType":"bad_data","error":"exceeded maximum resolution of 11,000 points"}\n'
