@@ -79,6 +79,9 @@ _ALL = (
     Question("serving", "ServingParams", "Build and serve: when is the campaign paid back?"),
     Question("learning_platforms", "CurvePlatformsParams", "What would it cost on another platform?"),
     Question("cadence", "CadenceParams", "How many GPUs and racks for a cycle that comes back?"),
+    Question("weight_sync", "WeightSyncParams", "What does a weight sync cost?"),
+    Question("sandboxes", "SandboxesParams", "How many sandbox cores?"),
+    Question("pools", "PoolsParams", "How many GPUs for rollouts, training and judges?"),
 )
 QUESTIONS: dict[str, Question] = {question.module: question for question in _ALL}
 

@@ -14,6 +14,7 @@ from analysis.formulas import (
     forecast,
     intelligence,
     month,
+    pools,
     prices,
     projection,
     tenure,
@@ -39,6 +40,7 @@ _ALL: tuple[Formula, ...] = (
     *intelligence.METRICS,
     *curves.METRICS,
     *cadence.METRICS,
+    *pools.METRICS,
 )
 
 FORMULAS: dict[str, Formula] = {item.id: item for item in _ALL}

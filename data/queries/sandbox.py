@@ -39,3 +39,34 @@ def by_env(view: View, filters: Filters) -> pd.DataFrame:
 def lengths(view: View, filters: Filters) -> pd.DataFrame:
     """Responses by run and bucket of length, over all logged steps: bucket_low, bucket_high, n."""
     return view.frame(_LENGTHS, filters.parameters())
+
+
+_LOAD = f"""
+with {PICKED},
+calls as (
+  select e.* from env_events e join picked using (run)
+),
+ends as (
+  select started_at as moment, 1 as change from calls where started_at is not null and busy_s is not null
+  union all
+  select started_at + to_microseconds(
+           cast(1e6 * (coalesce(queued_s, 0) + coalesce(cold_s, 0) + busy_s) as bigint)), -1
+    from calls where started_at is not null and busy_s is not null
+),
+level as (
+  select sum(change) over (order by moment, change rows unbounded preceding) as open from ends
+)
+select count(*) as calls, count(distinct step) as steps, avg(busy_s) as busy_mean_s,
+       stddev_samp(busy_s) as busy_sd_s, avg(queued_s) as queued_mean_s, avg(cold_s) as cold_mean_s,
+       quantile_cont(cold_s, 0.95) as cold_p95_s,
+       avg(cast(cold_s > 0 as integer)) as cold_frac, avg(cores) as cores_mean,
+       quantile_cont(mem_bytes, 0.95) as mem_p95_bytes, (select max(open) from level) as most_at_once
+  from calls
+"""
+
+
+def load(view: View, filters: Filters) -> pd.DataFrame:
+    """One row: sandbox calls of the runs, the steps they name, mean and spread of their seconds, share that
+    started cold, cores, the 95th percentile of memory, and the most at one time (those with a clock).
+    """
+    return view.frame(_LOAD, filters.parameters())

@@ -1,0 +1,90 @@
+"""Seconds and dollars of a weight sync: the one in use, and published engines carried to these pools."""
+
+import math
+from dataclasses import dataclass
+
+import pandas as pd
+
+from analysis.frames import Row, records
+from analysis.weight_sync_inputs import GIGA, SyncInputs, row_of
+from data.catalogue import Catalogue
+from data.published import SyncPoint
+from models.cost import SECONDS_PER_HOUR
+from models.weight_sync import exposed_sync_s, scaled_rate
+
+HOURS = 24.0
+RERUN = 26 / 14
+"""Seconds of the same sync on another cluster over the published ones (rows P0582 and P0583)."""
+
+
+@dataclass(frozen=True)
+class Priced:
+    """A sync of `sync_s` in the step that is asked about: exposed seconds, the step with it, dollars."""
+
+    sync_s: float
+    exposed_s: float
+    step_s: float
+    usd_per_step: float
+    usd_per_day: float
+
+    @property
+    def share_frac(self) -> float:
+        """Exposed seconds over the step."""
+        return self.exposed_s / self.step_s
+
+
+def now_s(book: Catalogue, inputs: SyncInputs, values: dict[str, float]) -> float:
+    """Seconds of the sync in use: your rate, else as timed, else a published engine's rate a GPU."""
+    if not math.isnan(values["gb_per_s"]):
+        return inputs.payload_bytes / (values["gb_per_s"] * GIGA)
+    if not math.isnan(values["sync_s"]):
+        return values["sync_s"]
+    return engine_s(row_of(book, inputs.engine), inputs, values)[1]
+
+
+def engine_s(row: SyncPoint, inputs: SyncInputs, values: dict[str, float]) -> tuple[float, float, float]:
+    """Seconds that a published engine would take here: least, at its rate an engine GPU, most.
+
+    The ends keep its rate an engine GPU and its rate over all links, for nobody says which one carries over;
+    the longest is also that of another cluster (RERUN).
+    """
+    if row.sync_s is None or row.payload_gb is None or row.n_infer_gpus is None:
+        raise ValueError(f"{row.row_id} has no rate")
+    rate = row.payload_gb * GIGA / row.sync_s
+    here = float(scaled_rate(rate, row.n_infer_gpus, values["engine_gpus"]))
+    middle, other = inputs.payload_bytes / here, inputs.payload_bytes / rate
+    return min(middle, other), middle, max(middle, other) * RERUN
+
+
+def usd_per_h(inputs: SyncInputs, values: dict[str, float]) -> float:
+    """Dollars an hour of the GPUs that stand while weights move; once where one pool does both."""
+    trainers = 0.0 if inputs.colocated else values["trainer_gpus"]
+    return (trainers + values["engine_gpus"]) * values["usd_per_gpu_h"]
+
+
+def priced(inputs: SyncInputs, values: dict[str, float], sync_s: float) -> Priced:
+    """A sync of `sync_s` in place of the one in use: the rest of the step stays as it is."""
+    before = float(exposed_sync_s(values["sync_s"], values["hidden_s"]))
+    exposed = float(exposed_sync_s(sync_s, values["hidden_s"]))
+    step, hourly = values["step_s"] - before + exposed, usd_per_h(inputs, values)
+    day = HOURS * hourly * values["active_frac"] * exposed / step
+    return Priced(sync_s, exposed, step, hourly * exposed / SECONDS_PER_HOUR, day)
+
+
+def saved_usd(inputs: SyncInputs, values: dict[str, float], now: Priced, then: Priced) -> float:
+    """Dollars that as many steps as a day holds now would cost less; negative for a slower sync."""
+    steps_s = HOURS * values["active_frac"] / now.step_s
+    return usd_per_h(inputs, values) * steps_s * (now.exposed_s - then.exposed_s)
+
+
+def day_usd(book: Catalogue, inputs: SyncInputs, given: dict[str, float]) -> float:
+    """Dollars of the syncs of a day for other inputs."""
+    values = {**given, "sync_s": now_s(book, inputs, given)}
+    return priced(inputs, values, values["sync_s"]).usd_per_day
+
+
+def best_of(engines: pd.DataFrame) -> Row | None:
+    """The fastest published engine whose seconds the links can carry, when it beats the sync in use."""
+    rows = records(engines)
+    able = [row for row in rows[1:] if row["beyond_link"] is not True and row["sync_s"] < rows[0]["sync_s"]]
+    return min(able, key=lambda row: row["sync_s"], default=None)
