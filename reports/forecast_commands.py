@@ -69,6 +69,9 @@ def command(store: "Store", arguments: Mapping[str, Any], _: "Progress") -> dict
     from data.forecasts import kept
 
     action = arguments["action"]
+    if action != "keep" and (arguments["params"] or arguments["note"]):
+        words = f"'{action}' takes no inputs: a kept forecast has its own"
+        raise UserError(words, "--params, --note", "Leave them out, or use keep.")
     if action == "score":
         with store.view() as view:
             return {"answer": run("forecast_score", view, {}).to_dict()}

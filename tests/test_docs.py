@@ -37,7 +37,7 @@ from tests.docs_pages import DOCS, ROOT, format_tables, template_tables
 WRITTEN = {"templates.md": template_tables, "formats.md": format_tables}
 NOT_THERE_YET = {"data/readers/pebble_log.py", "tests/data/readers/test_pebble_log.py"}
 """Files that a page tells people to write."""
-LONG = {"readers.md": 170, "cli.md": 230, "files.md": 150, "nemotron-3-ultra.md": 170, "validation.md": 150}
+LONG = {"readers.md": 170, "cli.md": 245, "files.md": 150, "nemotron-3-ultra.md": 170, "validation.md": 150}
 """They hold a whole reader with its test, every flag, and every table of a worked stage."""
 SKIPPED = {"var", "docs"}
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
