@@ -28,12 +28,15 @@ class Evaluations:
     notices: tuple[Notice, ...]
 
     def benchmarks(self) -> list[str]:
-        """Ids of the benchmarks that were evaluated, most runs first, among equals most tasks."""
+        """Ids of the benchmarks that were evaluated, most runs first, among equals most tasks.
+
+        A run counts by a checkpoint that it trained: the start that it shares with others is of none of them.
+        """
         runs: dict[str, set[str]] = {}
         tasks: dict[str, float] = {}
         for row in self.rows:
             name = row["benchmark_id"]
-            runs.setdefault(name, set()).add(row["for_run"])
+            runs.setdefault(name, set()).update([] if row["is_start"] else [row["for_run"]])
             tasks[name] = max(tasks.get(name, 0.0), row["n"] if known(row["n"]) else 0.0)
         return sorted(runs, key=lambda name: (-len(runs[name]), -tasks[name], name))
 

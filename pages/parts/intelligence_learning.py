@@ -62,6 +62,9 @@ def show_curve(asked: Asked) -> list[Result]:
     levers["x"] = st.session_state.get("in_x") or "usd"
     found = compute_or_stop("learning_curve", levers)
     st.markdown(md_escape(flowing(found.answer)))
+    if found.tables["band"].empty:  # the answer says why there is no curve
+        show_warnings(found)
+        return [found]
     show_figures(found)
     show_warnings(found)
     show_chart(picture(charts.fitted, found, asked.theme), key=f"intelligence-fitted-{levers['x']}")

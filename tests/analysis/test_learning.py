@@ -3,11 +3,13 @@
 import pandas as pd
 import pytest
 
+from analysis.evaluations import load_evaluations
 from analysis.learning import LearningParams, compute
 from analysis.result import Result
 from analysis.thin import thin
+from data.queries.filters import Filters
 from models.stats import wilson
-from tests.analysis.conftest import Home
+from tests.analysis.conftest import Home, evaluation
 
 
 def ask(home: Home, **params: object) -> Result:
@@ -68,6 +70,21 @@ def test_points_that_cannot_be_placed_are_named(home: Home) -> None:
     result = ask(home)
     assert line(result, "steady") == pytest.approx([0])
     assert [w.where for w in result.warnings if w.code == "points_left_out"] == ["steady"]
+
+
+def test_the_benchmark_is_one_that_runs_trained_for_not_one_whose_start_they_share(home: Home) -> None:
+    """gsm8k: the shared start and one checkpoint of one run, with more tasks; math-500: both runs."""
+    home.con.execute("DELETE FROM evals WHERE eval_id = 'broken-0'")  # both start from the same checkpoint
+    home.add(
+        "checkpoints", {"checkpoint": "broken@0", "run": "broken", "attempt": 1, "step": 0, "parent": "base"}
+    )
+    for name, run, attempt, step in (("base", None, None, None), ("steady-300", "steady", 1, 300)):
+        row = evaluation(name, run, attempt, step, 0.8)
+        home.add("evals", row | {"eval_id": f"g-{name}", "benchmark": "gsm8k", "n_tasks": 1319})
+    found = ask(home)
+    assert set(found.tables["points"]["benchmark_id"]) == {"math-500"}
+    rows = load_evaluations(home.view(), Filters()).rows
+    assert {r["for_run"] for r in rows if r["benchmark_id"] == "gsm8k"} == {"steady", "broken"}
 
 
 def test_the_highest_of_many_scores_is_said_to_be_chosen(home: Home) -> None:

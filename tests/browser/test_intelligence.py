@@ -4,11 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.app_server import here_json
 from tests.browser.server import Server
-from tests.browser.steps import LOAD_MS, click, no_failure, settled
+from tests.browser.steps import LOAD_MS, TRY_MS, click, no_failure, settled, until
 from tests.samples import verl_log
 
 pytestmark = pytest.mark.browser
@@ -64,4 +64,48 @@ def test_two_files_and_a_run_give_a_verdict_and_a_link(
     assert "gained 41.7" in told
     assert "Gain per dollar (M1)" in told
     stranger.context.close()
+    page.context.close()
+
+
+def type_number(page: Page, label: str, value: str, shown: Locator) -> None:
+    """Type a number and leave the field, until its consequence shows."""
+    box = page.get_by_role("spinbutton", name=label, exact=True)
+
+    def typed() -> None:
+        box.fill(value, timeout=TRY_MS)
+        box.press("Enter", timeout=TRY_MS)
+
+    until(typed, shown, name=f"{label} {value}")
+
+
+def test_the_next_point_and_serving_answer_what_is_typed_and_survive_a_reload(
+    browser: Browser, server: Server
+) -> None:
+    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page.set_default_timeout(LOAD_MS)
+    page.goto(f"{server.url}/intelligence?lc_run=h100-sync")
+    main = page.get_by_test_id("stMain")
+    expect(main.get_by_text(re.compile(r"h100-sync on MATH-500: the next point costs \$"))).to_be_visible()
+    settled(page)
+    type_number(page, "A point is worth (USD)", "100", main.get_by_text(re.compile(r"At \$100 a point: ")))
+    page.locator(".js-plotly-plot .gtitle", has_text="Marginal cost of a point").wait_for()
+
+    serve = page.get_by_role("button", name="Build and serve").or_(
+        page.get_by_role("radio", name="Build and serve")
+    )
+    click(serve, page.get_by_role("spinbutton", name="USD an attempt, before", exact=True))
+    settled(page)
+    before = main.get_by_text(re.compile(r"A solved task of MATH-500 costs \$[12]\.\d+ before"))
+    type_number(page, "USD an attempt, before", "1.2", before)
+    type_number(
+        page,
+        "USD an attempt, after",
+        "1.2",
+        main.get_by_text(re.compile("pays back after .* solved tasks")).first,
+    )
+    page.locator(".js-plotly-plot .gtitle", has_text="Dollars per solved task").wait_for()
+    no_failure(page)
+    page.reload()
+    expect(main.get_by_text(re.compile("pays back after .* solved tasks")).first).to_be_visible()
+    expect(page.get_by_role("spinbutton", name="USD an attempt, after", exact=True)).to_have_value("1.20")
     page.context.close()
