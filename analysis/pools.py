@@ -12,7 +12,6 @@ from analysis.pools_modes import (
     Found,
     Plan,
     Way,
-    best_of,
     breakeven_extra,
     flow_of,
     found_way,
@@ -102,8 +101,8 @@ def _answered(view: View, params: PoolsParams, inputs: PoolsInputs, told: tuple[
 def _splits(plan: Plan, way: Way, split: Splits) -> pd.DataFrame:
     one = stages_of(plan, way, split)
     flown = flow_of(plan, way, one)
-    best = best_of(plan, way, split)
     shape = split.engine_gpus.shape
+    best = int(np.argmin(np.broadcast_to(flown.step_s, shape)))
     rollouts = plan.values["rollouts_per_step"]
     engine_s = np.broadcast_to(one.engine_s, shape)
     columns = {
@@ -174,13 +173,15 @@ def _published(view: View, one: Found) -> pd.DataFrame:
 def _nearby(plan: Plan, way: Way, split: Splits, one: Found) -> pd.DataFrame:
     """The split with up to four units more or fewer for rollouts."""
     at = int(np.argmin(np.abs(split.engine_gpus - one.rollout_gpus)))
-    rows: list[Row] = []
-    for n in range(max(0, at - 4), min(len(split.engine_gpus), at + 5)):
-        step_s = float(flow_of(plan, way, stages_of(plan, way, split, n)).step_s)
-        usd = float(usd_per_step(plan, step_s, plan.values["usd_per_gpu_h"]))
-        rows.append(
-            {"delta_gpus": split.engine_gpus[n] - one.rollout_gpus, "rollout_gpus": split.engine_gpus[n],
-             "train_gpus": split.trainer_gpus[n], "judge_gpus": split.judge_gpus[n], "step_s": step_s,
-             "usd_per_step": usd}
-        )  # fmt: skip
+    near = slice(max(0, at - 4), at + 5)
+    columns = (split.engine_gpus, split.trainer_gpus, split.judge_gpus, split.bound_s)
+    some = Splits(*(column[near] for column in columns))
+    steps = np.broadcast_to(flow_of(plan, way, stages_of(plan, way, some)).step_s, some.bound_s.shape)
+    usd = usd_per_step(plan, steps, plan.values["usd_per_gpu_h"])
+    rows: list[Row] = [
+        {"delta_gpus": some.engine_gpus[n] - one.rollout_gpus, "rollout_gpus": some.engine_gpus[n],
+         "train_gpus": some.trainer_gpus[n], "judge_gpus": some.judge_gpus[n], "step_s": steps[n],
+         "usd_per_step": usd[n]}
+        for n in range(len(steps))
+    ]  # fmt: skip
     return table(rows, NEARBY, NEARBY)

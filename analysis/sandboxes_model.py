@@ -23,7 +23,7 @@ from models.sandbox_pool import (
 )
 from models.sandbox_time import queue
 
-COPIES, CALLS, FIRST = 8, 12_000, 2_400
+COPIES, CALLS, FIRST = 8, 8_000, 2_000
 LOG_NORMAL_MOST = 3.86
 """Largest p95 over mean of a log-normal; beyond it a few starts are cold and the rest take nothing."""
 

@@ -84,8 +84,8 @@ class Flow:
     """What pools do over many steps: mean seconds of a step, shares of it in which a pool waits (0..1),
     batches that lie ready, age of a batch in updates. Shape of the stages.
 
-    `path`: one row a kept step: end of the update, trainer's wait, engines' wait, batches ready when the
-    trainer takes one; of the first case.
+    `path` of a single case: one row a kept step: end of the update, trainer's wait, engines' wait, batches
+    ready when the trainer takes one.
     """
 
     step_s: Num
@@ -122,14 +122,13 @@ def flow(
     kept = seen[warm:]
     total, count = kept[-1].done - seen[warm - 1].done if warm else kept[-1].done, len(kept)
     whole = total + count * num(one.stop_s)
-    path = [[_flat(b.done), _flat(b.starved_s), _flat(b.blocked_s)] for b in kept]
     return Flow(
         step_s=whole / count,
         starved_frac=sum(b.starved_s for b in kept) / whole,
         blocked_frac=sum(b.blocked_s for b in kept) / whole,
         ready=sum(b.taken - b.scored for b in kept) / total,
         age=sum(b.age for b in kept) / count,
-        path=np.column_stack([np.array(path), _ready(seen, warm)]),
+        path=_path(seen, warm) if np.size(total) == 1 else np.empty((0, 4)),
     )
 
 
@@ -163,19 +162,13 @@ def _batches(one: Stages, lag: int, streaming: bool, made: Floats, trained: Floa
         ends = [*ends[1:], done]
 
 
-def _flat(value: Floats) -> float:
-    return float(np.ravel(value)[0])
-
-
-def _ready(seen: Sequence[_Batch], warm: int) -> Floats:
-    """Batches that were scored and not yet taken when the trainer took each kept one, itself included."""
-    scored, taken = (
-        np.array([_flat(v) for v in values])
-        for values in zip(*((b.scored, b.taken) for b in seen), strict=True)
-    )
-    upto = np.searchsorted(scored, taken, side="right")
-    ready: Floats = (upto - np.arange(taken.size))[warm:].astype(np.float64)
-    return ready
+def _path(seen: Sequence[_Batch], warm: int) -> Floats:
+    """Ends, waits of trainer and engines, and batches scored but not yet taken, the one taken included."""
+    columns = zip(*((b.scored, b.taken, b.done, b.starved_s, b.blocked_s) for b in seen), strict=True)
+    scored, taken, done, starved, blocked = (np.array(column, dtype=np.float64).ravel() for column in columns)
+    ready = np.searchsorted(scored, taken, side="right") - np.arange(taken.size)
+    path: Floats = np.column_stack([done, starved, blocked, ready])[warm:]
+    return path
 
 
 def exponential_rate(made_per_s: float, trained_per_s: float, lag: int) -> tuple[float, float, float]:

@@ -198,12 +198,32 @@ def phase(loop: RolloutLoop, servers: int, per_rollout: bool) -> Phase:
     """
     if per_rollout:
         return _held(loop, min(float(servers), loop.flying))
+    return _shared(loop, servers, _share(loop, servers), tail=True)
+
+
+def _share(loop: RolloutLoop, servers: int) -> float:
+    """Share of the full batch that decodes, given that a step takes as long as that share makes it.
+
+    Root of decoding(share) / flying - share, which falls, by regula falsi (Illinois).
+    """
+
+    def over(share: float) -> float:
+        return _shared(loop, servers, share, tail=False).decoding / loop.flying - share
+
     low, high = 0.0, 1.0
-    while high - low > 1e-7:
-        share = (low + high) / 2
-        decoding = _shared(loop, servers, share, tail=False).decoding
-        low, high = (share, high) if share < decoding / loop.flying else (low, share)
-    return _shared(loop, servers, (low + high) / 2, tail=True)
+    at_low, at_high = max(over(low), 0.0), min(over(high), 0.0)
+    for _ in range(_HALVINGS):
+        if high - low < 1e-9 or at_low - at_high < 1e-12:
+            break
+        share = (low * at_high - high * at_low) / (at_high - at_low)
+        found = over(share)
+        if abs(found) < 1e-10:
+            return share
+        if found > 0:
+            low, at_low, at_high = share, found, at_high / 2
+        else:
+            high, at_high, at_low = share, found, at_low / 2
+    return (low + high) / 2
 
 
 def _decode_s(loop: RolloutLoop, share: float) -> float:
