@@ -14,6 +14,7 @@ from typing import ClassVar, TypeVar
 
 import pandas as pd
 
+from analysis.amounts import AMOUNTS, NUMBERS, amounts
 from analysis.campaignruns import BEHIND, behind
 from analysis.campaignruns import NUMBERS as BEHIND_NUMBERS
 from analysis.campaignwords import answer, figures, notices
@@ -37,9 +38,10 @@ from analysis.lost_bridge import COLUMNS as BRIDGE
 from analysis.lost_bridge import lost_bridge
 from analysis.moneyparams import ALL, MoneyParams
 from analysis.result import Result
-from analysis.shares import Shares, load_shares
+from analysis.resumed import ASSUMED, paid_notices, resting
+from analysis.shares import Shares, by_attempt, load_shares
 from analysis.sharing import LINE_WORDS, LINES, MOVED, Line, Sharing, apply_rules, days_of, week_of
-from analysis.spend import compute_spend
+from analysis.spend import Spend, compute_spend, tries_of
 from data.money.rules import sharing_rules
 from data.queries import campaigns as queries
 from data.view import View
@@ -66,7 +68,7 @@ TOP = 10
 EMPTY = {
     "campaigns": CAMPAIGNS, "weeks": WEEKS, "teams": TEAMS, "lines": LEDGER_LINES, "lost": LOST,
     "lost_by": BY, "top": LOST, "unallocated": UNALLOCATED, "sharing": MOVED,
-    "behind": BEHIND, "lost_bridge": BRIDGE,
+    "behind": BEHIND, "lost_bridge": BRIDGE, "amounts": AMOUNTS,
 }  # fmt: skip
 Bearer = tuple[str, str]
 K = TypeVar("K", bound=Hashable)
@@ -85,7 +87,7 @@ class CampaignsParams(MoneyParams):
 def compute(view: View, params: CampaignsParams) -> Result:
     """Tables: `campaigns`, `weeks`, `teams`, `lines`, `unallocated`, `sharing` (what rules moved), `lost`
     (by run, attempt and kind), `lost_by` (dimension cause, kind, team, campaign, week), `top`, `behind`
-    (runs and attempts of each campaign and week).
+    (runs and attempts of each campaign and week), `amounts` (billed and at list rent, by run).
     """
     shares = load_shares(view, params)
     about = {row["campaign"]: row for row in records(queries.campaigns(view))}
@@ -96,14 +98,20 @@ def compute(view: View, params: CampaignsParams) -> Result:
     found = losses(shares.shares, attempts, EVER if shares.period == ALL else (shares.start, shares.end))
     cells = cells_of(sharing.lines)
     sums = _sums(cells)
-    lost = lost_rows(found)
-    kept = _kept(view, params)
+    spend = compute_spend(view, params.model_copy(update={"runs": (), "platforms": ()}))
+    kept, tries = _kept(spend), tries_of(spend)
+    rest = resting(tries)
+    lost = [
+        row | {"resumption": ASSUMED if (row["run"], row["attempt"]) in rest else ""}
+        for row in lost_rows(found)
+    ]
     rows = _campaigns(kept, sharing, sums, attempts, lost, about)
     runs = records(queries.runs(view))
     used = {share.run for share in shares.shares if share.run}
     synthetic = [row["run"] for row in runs if row["synthetic"] and row["run"] in used]
     unallocated = _unallocated(sharing, sums)
     told = [*shares.notices, *sharing.notices, *lost_notices(attempts, used)]
+    told += paid_notices(tries, by_attempt(shares.shares))
     return result(
         "campaigns", view, params, answer(shares, rows, unallocated, lost),
         headline=figures(rows, unallocated, lost),
@@ -115,6 +123,7 @@ def compute(view: View, params: CampaignsParams) -> Result:
             "unallocated": table(unallocated, UNALLOCATED, UNALLOCATED[3:]),
             "behind": table(behind(sharing.lines, cells, attempts.rows), BEHIND, BEHIND_NUMBERS),
             "sharing": table(moved_rows(sharing), MOVED, ["usd", "share_frac"]),
+            "amounts": table(amounts(shares, spend), AMOUNTS, NUMBERS),
             "lost": _lost_table(lost),
             "lost_bridge": table(lost_bridge(_outside(sharing.lines, kept), lost, kept), BRIDGE, ["usd"]),
             "lost_by": table(_in_cents(by_dimension(found), ("usd", "usd_low")), BY, BY_NUMBERS),
@@ -218,9 +227,8 @@ def _campaigns(
 Kept = dict[tuple[str, int | None, bool], float]
 
 
-def _kept(view: View, params: CampaignsParams) -> Kept:
+def _kept(spend: Spend) -> Kept:
     """Surviving share of each attempt (NaN: not known), as the ledger has it; True: of its tokens."""
-    spend = compute_spend(view, params.model_copy(update={"runs": (), "platforms": ()}))
     kept: Kept = {(r["run"], r["attempt"], False): number(r["kept_frac"]) for r in records(spend.attempts)}
     for bill in spend.bills:
         kept[bill["run"], bill["attempt"], True] = ratio(number(bill["usd_kept"]), number(bill["usd"]))

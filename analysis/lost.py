@@ -38,6 +38,7 @@ HELD_BY = ("none", "job", "resource", "time", "allocation")
 CAUSES = {"start_up": "start-up", "after_last_step": "idle hold", HELD: "idle hold", "requeue": "requeue"}
 LOST_NUMBERS = ["usd", "usd_low", "gpu_h", "wall_h"]
 LOST = ["run", "attempt", "campaign", "team", "status", "kind", "cause", *LOST_NUMBERS, "weeks", "why"]
+LOST += ["resumption"]
 BY_NUMBERS = ["usd", "usd_low", "gpu_h"]
 BY = ["dimension", "key", *BY_NUMBERS]
 DAY_S = 86400.0

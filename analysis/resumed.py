@@ -1,15 +1,18 @@
 """What rests on a resumption that nobody stated: attempts kept because of step numbers, and its bound."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
 
 from analysis.frames import Row, known, number
 from analysis.result import Notice
+from models.cents import cents, total
 
 Key = tuple[str, int]
 ASSUMED = "assumed from step numbers"
 WHOLE = ("completed", "running")
 CODE = "resumption_assumed"
+REMEDY = "To settle it, give \"resumed from step\" under 'Attempts and how they ended' in its run details."
 
 
 def resting(tries: Mapping[Key, Row]) -> set[Key]:
@@ -46,21 +49,35 @@ def resumption_notices(rows: Sequence[Row], tries: Mapping[Key, Row]) -> list[No
     rest = resting(tries)
     out = []
     for run in sorted({run for run, _ in rest}):
-        said = [
-            f"attempt {attempt} from step {int(row['resumed_from_step'])} of attempt "
-            f"{int(row['resumed_from_attempt'])}"
-            for (name, attempt), row in sorted(tries.items())
-            if name == run and row["resumed_assumed"] and _parent(run, row) in rest
-        ]
         mine = [row for row in rows if (row["run"], row["attempt"]) in rest and row["run"] == run]
         least = math.fsum(row["usd"] - row["usd_kept"] for row in mine)
         most = math.fsum(row["usd"] for row in mine)
         bound = ""
         if known(most):
             bound = f" ${least:,.2f} counts as lost; from nothing, up to ${most:,.2f} would be."
+        out.append(Notice(CODE, f"{_assumed(run, tries, rest)}{bound} {REMEDY}", run))
+    return out
+
+
+def paid_notices(tries: Mapping[Key, Row], usd: Mapping[Key, Decimal]) -> list[Notice]:
+    """The same of what was paid in a period: `usd` by attempt, as the bill has it, of which any are named."""
+    rest = resting(tries)
+    out = []
+    for run in sorted({run for run, _ in rest & set(usd)}):
+        most = cents(total([amount for key, amount in usd.items() if key in rest and key[0] == run]))
         words = (
-            f"Where {run} resumed is {ASSUMED}, no file says it: {', '.join(said)}.{bound} To settle it, "
-            "give \"resumed from step\" under 'Attempts and how they ended' in its run details."
+            f"{_assumed(run, tries, rest)} Lost and productive work rest on it: from nothing, up to "
+            f"${most:,} of this period would be lost. {REMEDY}"
         )
         out.append(Notice(CODE, words, run))
     return out
+
+
+def _assumed(run: str, tries: Mapping[Key, Row], rest: Collection[Key]) -> str:
+    said = [
+        f"attempt {attempt} from step {int(row['resumed_from_step'])} of attempt "
+        f"{int(row['resumed_from_attempt'])}"
+        for (name, attempt), row in sorted(tries.items())
+        if name == run and row["resumed_assumed"] and _parent(run, row) in rest
+    ]
+    return f"Where {run} resumed is {ASSUMED}, no file says it: {', '.join(said)}."

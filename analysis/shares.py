@@ -85,6 +85,15 @@ class Shares:
         return total([share.usd for share in self.shares])
 
 
+def by_attempt(shares: Sequence[Share]) -> dict[tuple[str, int], Decimal]:
+    """Exact dollars of GPUs, cores and tokens by attempt."""
+    parts: dict[tuple[str, int], list[Decimal]] = {}
+    for share in shares:
+        if share.run and share.attempt is not None and share.kind in ("gpu", "cpu", TOKENS):
+            parts.setdefault((share.run, share.attempt), []).append(share.usd)
+    return {key: total(usd) for key, usd in parts.items()}
+
+
 @kept
 def load_shares(view: View, params: MoneyParams) -> Shares:
     """Shares of the period; the run and platform filter of `params` does not apply: a bill is whole."""

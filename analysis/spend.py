@@ -97,6 +97,11 @@ def filters_of(params: CommonParams) -> Filters:
     return Filters(tuple(params.runs), tuple(params.platforms))
 
 
+def tries_of(spend: Spend) -> dict[tuple[str, int], Row]:
+    """Attempts of a spend as rows, by run and attempt."""
+    return {(row["run"], row["attempt"]): row for row in records(spend.attempts)}
+
+
 def compute_spend(view: View, params: CommonParams, pricing: Pricing | None = None) -> Spend:
     """Price the picked runs at `params.price` inside `params.boundary`; `pricing`: at other prices."""
     pricing = pricing or Pricing(view.catalogue, params.price)

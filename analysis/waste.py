@@ -12,8 +12,9 @@ from analysis.kept import kept
 from analysis.ladder import IDENTITY, LADDER, ON_RUNGS, WATERFALL, identity, ladder, on_rungs, waterfall
 from analysis.moneyparams import WITH, MoneyParams
 from analysis.result import Notice, Result
-from analysis.shares import load_shares
-from analysis.spend import Spend, compute_spend, synthetic_notice
+from analysis.resumed import paid_notices
+from analysis.shares import by_attempt, load_shares
+from analysis.spend import Spend, compute_spend, synthetic_notice, tries_of
 from analysis.waste_held import unbilled
 from analysis.waste_inside import Inside, idle_bubble, phase_weights, read_inside
 from analysis.waste_lineage import lineage_ends
@@ -127,6 +128,7 @@ def compute(view: View, params: WasteParams) -> Result:
     made_up = synthetic(view) & {s.run for s in listed if s.run}
     said = [*found.notices, *notices(told), *synthetic_notice(sorted(made_up))]
     said += checked(view, params)[1] if params.run else []
+    said += paid_notices(tries_of(spend), by_attempt(listed))
     track, why_none = track_of(view, params.run)
     said += why_none
     return result(

@@ -12,7 +12,6 @@ from data.errors import UserError
 from data.job_runs import said_by_file
 from data.join import NEW_ATTEMPT, Join
 from data.readers.base import Batch, Choices
-from data.sql import first
 from data.sql import number as sql_number
 
 RUN_TABLES = (
@@ -51,8 +50,6 @@ class Identity:
     """The file names its attempts itself (our own templates): they are taken at their word."""
     joins: list[dict[str, object]] = field(default_factory=list)
     """Run and attempt of each local attempt, with `by`, `confidence` and the sentence `why`."""
-    resumed: dict[Local, int] = field(default_factory=dict)
-    """Step that a new attempt must have resumed from, where the file does not say it."""
 
     def attempt(self, run: str, local_attempt: int) -> int:
         """Attempt in the home; local attempts that carry no step rows keep their number."""
@@ -184,7 +181,6 @@ def _attempts(
             if picked is None and seen:
                 reason = _why_new(seen, resumed.get(number))
                 found.notes.append(f"Opened attempt {chosen} of run {run}: {reason}. {_ADVICE}")
-                _resume(con, found, (local, number), resumed.get(number))
         found.attempts[(local, number)] = floor = chosen
         whole_run = join is not None and join.attempt is None and not _has_steps(batch)
         _joined(found, run, None if whole_run else chosen, why, sure, reason)
@@ -205,16 +201,6 @@ def _joined(found: Identity, run: str, attempt: int | None, why: Why, sure: floa
     }
     if len(found.joins) < SHOWN_JOINS and joined not in found.joins:
         found.joins.append(joined)
-
-
-def _resume(con: duckdb.DuckDBPyConnection, found: Identity, local: Local, told: int | None) -> None:
-    """A restarted log that goes on in the middle resumed from the step before: as in one whole log."""
-    begins = first(con, "SELECT min(step) FROM in_steps WHERE run = ? AND attempt = ?", list(local))
-    run_begins = first(con, "SELECT min(step) FROM steps WHERE run = ?", [found.runs[local[0]]])
-    if told is not None or not begins or not run_begins or begins[0] is None or run_begins[0] is None:
-        return
-    if begins[0] > max(run_begins[0], 1):
-        found.resumed[local] = int(begins[0]) - 1
 
 
 def _names_attempts(batch: Batch) -> bool:

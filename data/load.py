@@ -279,14 +279,11 @@ def _attempt_sources(
     if attempts.empty:
         return
     attempts = _joined(attempts, batch.tables.get("attempts"), ["run", "attempt"], columns("attempt_sources"))
-    if identity.resumed:
-        fresh = {
-            (identity.runs[run], identity.attempts[run, n]): s for (run, n), s in identity.resumed.items()
-        }
+    if assumed := {(identity.runs[run], identity.attempts[run, n]) for run, n in batch.resumed_assumed}:
         pairs = zip(attempts["run"], attempts["attempt"], strict=True)
-        inferred = pd.Series([fresh.get(pair) for pair in pairs], index=attempts.index, dtype="Int64")
-        told = attempts.get("resumed_from_step", inferred)
-        attempts = attempts.assign(resumed_from_step=told.astype("Int64").fillna(inferred))
+        told = pd.Series([pair not in assumed for pair in pairs], index=attempts.index)
+        for name in ("resumed_from_step", "resumed_from_attempt"):
+            attempts[name] = attempts[name].astype("Int64").where(told)  # settle() infers it, with its badge
     attempts["last_step"] = attempts["last_step"].astype("Int64")
     merge(con, "attempt_sources", attempts.assign(**stamp), "replace")
 

@@ -80,6 +80,9 @@ def make_batch(file: FlatFile, runs: list[FlatRun], source: Source) -> Batch:
     whole = sum(1 for item in batch.set_aside if item.column is None)
     batch.stored = file.records - whole - sum(ignored.values())
     batch.tables = _frames(tables, done)
+    batch.resumed_assumed = {
+        (one.run.run, a.number) for one in done for a in one.attempts if a.resumed_from_step is not None
+    }
     for one in done:
         used, unused = one.mapping.key_use()
         batch.mapped |= used

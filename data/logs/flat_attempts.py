@@ -60,6 +60,7 @@ class FlatAttempt:
     rows: list[Row] = field(default_factory=list)
     by_step: dict[int, Step] = field(default_factory=dict)
     resumed_from_step: int | None = None
+    """Step before its first one: an inference, no row says it."""
     last_step: int | None = None
     elapsed_s: float | None = None
     started_at: datetime | None = None

@@ -44,6 +44,8 @@ class Attempt:
     by_step: dict[int, Record] = field(default_factory=dict)
     marks: list[Mark] = field(default_factory=list)
     resumed_from_step: int | None = None
+    resumed_assumed: bool = False
+    """`resumed_from_step` is the step before its first one: no line of the log says it."""
     last_training_step: int | None = None
 
     @property
@@ -129,7 +131,7 @@ def _open(number: int, record: Record, pending: list[Mark]) -> Attempt:
     attempt = Attempt(number, start_line=record.line)
     _adopt(attempt, pending)
     if attempt.resumed_from_step is None and record.step > 1 and not attempt.marks:
-        attempt.resumed_from_step = record.step - 1
+        attempt.resumed_from_step, attempt.resumed_assumed = record.step - 1, True
     return attempt
 
 
@@ -139,7 +141,7 @@ def _adopt(attempt: Attempt, pending: list[Mark]) -> None:
         attempt.start_line = pending[0].line
     for mark in pending:
         if mark.value and _starts(mark):
-            attempt.resumed_from_step = mark.value
+            attempt.resumed_from_step, attempt.resumed_assumed = mark.value, False
     attempt.marks.extend(pending)
     pending.clear()
 

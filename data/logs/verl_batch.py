@@ -86,6 +86,7 @@ def make_batch(parsed: Parsed, source: Source) -> Batch:
     batch.tables = tables.frames()
     batch.tables["runs"] = _runs_frame(parsed, mode)
     batch.tables["attempts"] = _attempts_frame(parsed, batch.tables)
+    batch.resumed_assumed = {(parsed.run, a.number) for a in parsed.attempts if a.resumed_assumed}
     raw = raw_frame(parsed.run, parsed.attempts, parsed.vanished)
     if raw is not None:
         batch.tables["metric_raw"] = raw

@@ -99,6 +99,8 @@ class Batch:
     `names_runs`: the run names stand in the file, even where one equals the name of the file.
     `clock_from_stamps`: elapsed seconds are the stamps of the rows since the first one in the file, so they
     begin again with every piece of a log that is sent in pieces.
+    `resumed_assumed`: local run and attempt whose resumption the reader took from step numbers; the file does
+    not say it.
     """
 
     format: str
@@ -118,6 +120,7 @@ class Batch:
     names_runs: bool = False
     warnings: list[str] = field(default_factory=list)
     clock_from_stamps: bool = False
+    resumed_assumed: set[tuple[str, int]] = field(default_factory=set)
 
     def reconcile(self) -> None:
         """Raise RuntimeError unless every record is accounted for."""

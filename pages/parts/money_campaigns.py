@@ -1,5 +1,6 @@
 """Campaigns on the Money page: spend by week, what failed, and the runs and attempts behind each figure."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -29,6 +30,25 @@ COLUMNS = (
     "usd_shared_in", "gpu_h", "shipped_checkpoint",
 )  # fmt: skip
 NEEDED = ("campaign", "runs", "usd_net", "usd_full", "share_frac", "usd_campaign", "usd_compute")
+AMOUNTS_USD = ("billed_usd", "rent_usd", "campaign_usd", "full_usd")
+AMOUNT_WORDS = {
+    "billed_usd": "GPUs billed in this period",
+    "rent_usd": "GPUs at list rent",
+    "campaign_usd": "with sandboxes and tokens (campaign boundary)",
+    "full_usd": "with booked costs and evaluations (full boundary)",
+}
+AMOUNT_LABELS = {
+    "billed_usd": "GPUs billed (USD)",
+    "rent_usd": "GPUs at list rent (USD)",
+    "campaign_usd": "At list rent, campaign boundary (USD)",
+    "full_usd": "At list rent, full boundary (USD)",
+    "billed_gpu_h": "Billed GPU-hours",
+    "rent_gpu_h": "Held GPU-hours",
+}
+WHY_THEY_DIFFER = (
+    "They differ in price (the bill's, or that of the sidebar), in time (this period, or all of it) "
+    "and in what is counted; Overview shows the last three, by the cost boundary of the sidebar."
+)
 LABELS = {
     "usd_net": "After credits (USD)",
     "usd_full": "Full boundary, before credits (USD)",
@@ -59,6 +79,7 @@ LABELS = {
     "how": "Matched by",
     "owner": "Known owner",
     "status": "Ended as",
+    "resumption": "Resumption",
 }
 HOW = {
     "tag": "tag", "booked": "by hand", "resource": "machine", "job": "scheduler job",
@@ -83,6 +104,7 @@ def show(result: Result, waste: Result) -> None:
             result, "teams", title="Teams", cents=CENTS, labels=LABELS, blank={"team": "no team"},
             columns=("team", "campaigns", "usd", "share_frac"),
         )  # fmt: skip
+    _show_amounts(result)
     _show_runs(result)
     _show_lost(result)
     _how_lost_agrees(result, waste)
@@ -122,6 +144,28 @@ def _show_runs(result: Result) -> None:
         blank={"run": "no run", "campaign": "no campaign"},
         optional=("attempt", "job", "status", "gpu_h"),
     )  # fmt: skip
+
+
+def _show_amounts(result: Result) -> None:
+    """One line that ties the amounts which a run has on this page and on Overview, and each run's own."""
+    rows = records(result.tables["amounts"])
+    if not rows:
+        return
+    st.caption(md_escape(amounts_words(rows)))
+    show_table(
+        result, "amounts", title="One run, several amounts", cents=AMOUNTS_USD, labels=LABELS | AMOUNT_LABELS,
+        columns=("run", "billed_usd", "rent_usd", "campaign_usd", "full_usd", "billed_gpu_h", "rent_gpu_h"),
+        optional=("billed_usd", "billed_gpu_h"),
+    )  # fmt: skip
+
+
+def amounts_words(rows: Sequence[Mapping[str, Any]]) -> str:
+    """'GPUs billed $1.00 · at list rent $2.00 · with sandboxes $3.00 · full $4.00' and why they differ."""
+    known = {name: [row[name] for row in rows if pd.notna(row[name])] for name in AMOUNTS_USD}
+    sums = {name: sum(found) for name, found in known.items() if len(found) == len(rows)}
+    who = rows[0]["run"] if len(rows) == 1 else f"{len(rows)} runs together"
+    told = [f"{words} {dollars(sums[name])}" for name, words in AMOUNT_WORDS.items() if name in sums]
+    return f"{who}: {' · '.join(told)}. {WHY_THEY_DIFFER}"
 
 
 def summed(rows: pd.DataFrame) -> pd.DataFrame:
@@ -172,6 +216,6 @@ def _show_lost(result: Result) -> None:
         Result(result.analysis, result.params, "", tables={"lost": rows}), "lost",
         title="Attempts whose dollars bought nothing", cents=CENTS, labels=LABELS | {"kind": "What was lost"},
         columns=("run", "attempt", "campaign", "team", "status", "kind", "cause", "usd", "usd_low", "gpu_h",
-                 "wall_h", "weeks", "why"),
-        optional=("team", "wall_h"),
+                 "wall_h", "weeks", "why", "resumption"),
+        optional=("team", "wall_h", "resumption"),
     )  # fmt: skip

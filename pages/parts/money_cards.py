@@ -7,6 +7,7 @@ import streamlit as st
 
 from analysis.madeup import LEFT_OUT
 from analysis.result import Result
+from analysis.resumed import CODE
 from pages.parts.figures import card_html
 from pages.parts.money_open import open_lines, open_runs
 from pages.parts.words import md_escape
@@ -23,7 +24,7 @@ OPENS: dict[str, Opens] = {
 }
 
 
-SAID = (LEFT_OUT, "bill_is_whole", "bill_without_rate")
+SAID = (LEFT_OUT, "bill_is_whole", "bill_without_rate", CODE)
 
 
 def say_what_counts(month: Result) -> None:

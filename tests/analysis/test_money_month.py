@@ -137,3 +137,18 @@ def test_lines_of_campaigns_are_those_of_the_bill_to_the_cent(answers: dict[str,
     assert found["Storage"] == month.STORAGE
     behind = answers["campaigns"].tables["behind"]
     assert exact(behind[behind["what"] == "Credits"]["usd"].sum()) == month.CREDIT
+
+
+def test_one_run_has_its_amounts_side_by_side(answers: dict[str, Result]) -> None:
+    """504 GPU-h of math-v3 are billed at $3.00 and rented at the book's $2.00; sandboxes are booked costs."""
+    rows = answers["campaigns"].tables["amounts"].set_index("run")
+    hours, rate = month.GPU_H["math-v3"], Decimal(2)
+    told = [
+        exact(rows.loc["math-v3", name]) for name in ("billed_usd", "rent_usd", "campaign_usd", "full_usd")
+    ]
+    assert told == [hours * month.RATE, hours * rate, hours * rate, hours * rate]
+    swe = month.GPU_H["swe-agent"]
+    told = [
+        exact(rows.loc["swe-agent", name]) for name in ("billed_usd", "rent_usd", "campaign_usd", "full_usd")
+    ]
+    assert told == [swe * month.RATE, swe * rate, swe * rate, swe * rate + month.SANDBOX]

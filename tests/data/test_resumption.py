@@ -7,14 +7,17 @@ From nothing: $64.00 lost, goodput 20 x 900 s of 8 h = 0.625.
 """
 
 import io
+import json
 from datetime import datetime, timedelta
 
 import pytest
 
+from analysis import run
 from analysis.ledger import LedgerParams
 from analysis.ledger import compute as ledger
 from data.errors import UserError
 from data.ingest import ingest_file, rebuild
+from data.queries.run_details import attempts
 from data.readers.base import Choices
 from data.run_details import RunDetails, current_details, save_details
 from data.store import Store
@@ -71,6 +74,27 @@ def test_a_job_that_goes_on_where_one_before_it_was_stands_on_its_steps(home: St
     assert "attempt 2 from step 4 of attempt 1" in said[0]
 
 
+@pytest.mark.parametrize("question", ["campaigns", "waste", "month"])
+def test_money_says_that_lost_work_rests_on_an_assumed_resumption(home: Store, question: str) -> None:
+    """In October attempt 1 is all that was paid: $64.00, of which $21.33 count as lost."""
+    with home.view() as view:
+        found = run(question, view, {"period": "2026-10"})
+        later = run(question, view, {"period": "2026-11"})
+    (said,) = [n.text for n in found.warnings if n.code == "resumption_assumed"]
+    assert "Where nova resumed is assumed from step numbers" in said
+    assert (
+        "attempt 2 from step 4 of attempt 1" in said and "up to $64.00 of this period would be lost" in said
+    )
+    assert not [n for n in later.warnings if n.code == "resumption_assumed"]
+    if question == "campaigns":
+        badges = found.tables["lost"].set_index("attempt")["resumption"]
+        assert set(badges[badges.index == 1]) == {"assumed from step numbers"}
+    save_details(home, current_details(home, "nova").model_copy(update={"resumed": {2: 4}}))
+    with home.view() as view:
+        settled = run(question, view, {"period": "2026-10"})
+    assert not [n for n in settled.warnings if n.code == "resumption_assumed"]
+
+
 @pytest.mark.parametrize(
     ("step", "lost", "goodput"), [(4, 64 * 2 / 6, 0.75), (2, 64 * 4 / 6, 22 * 900 / 28800), (0, 64, 0.625)]
 )
@@ -109,3 +133,45 @@ def test_a_file_that_comes_later_settles_the_order_anew(store: Store) -> None:
     load(store, HEAD + rows(3, 1, 2, datetime(2026, 11, 2)), "third.csv")
     with store.view() as view:
         assert view.rows("SELECT DISTINCT resumed_from_step FROM attempts") == [(None,)]
+
+
+VERL = "\n".join(
+    f"step:{n} - timing_s/step:{s} - actor/pg_loss:0.1 - global_seqlen/mean:100"
+    for n, s in [*((n, 900.0) for n in range(1, 7)), *((n, 905.0) for n in range(5, 9))]
+)
+
+
+def resumptions(store: Store) -> list[tuple[int, int | None, int | None, bool]]:
+    with store.view() as view:
+        names = [name for (name,) in view.rows("SELECT run FROM runs")]
+        (frame,) = [attempts(view, name) for name in names]
+        parents = dict(view.rows("SELECT attempt, resumed_from_attempt FROM attempts"))
+    return [
+        (n, None if step != step else int(step), parents[n], bool(assumed))
+        for n, step, assumed in zip(
+            frame["attempt"], frame["resumed_from_step"].astype(float), frame["resumed_assumed"], strict=True
+        )
+    ]
+
+
+@pytest.mark.parametrize("said", ["", "(TaskRunner pid=1) Setting global step to 4\n"])
+def test_what_a_log_reader_took_from_step_numbers_bears_the_badge(store: Store, said: str) -> None:
+    """Steps 1-6, then 5-8 with other times, in one console log: a line with the step is no inference."""
+    lines = VERL.splitlines()
+    load(store, "\n".join([*lines[:6], *said.splitlines(), *lines[6:]]) + "\n", "nova.log")
+    assert resumptions(store) == [(1, None, None, False), (2, 4, 1, not said)]
+
+
+def test_what_a_flat_log_shows_bears_the_badge(store: Store) -> None:
+    rows = [*({"step": n, "time/total": 10.0} for n in range(1, 7)),
+            *({"step": n, "time/total": 11.0} for n in range(5, 9))]  # fmt: skip
+    text = "\n".join(json.dumps(row | {"optim/lr": 1e-5, "env/all/reward/total": 0.5}) for row in rows)
+    load(store, text + "\n", "metrics.jsonl")
+    assert resumptions(store) == [(1, None, None, False), (2, 4, 1, True)]
+
+
+def test_a_second_file_that_goes_on_in_the_middle_bears_the_badge(store: Store) -> None:
+    lines = VERL.splitlines()
+    load(store, "\n".join(lines[:6]) + "\n", "nova.log", run="nova")
+    load(store, "\n".join(lines[6:]) + "\n", "nova2.log", run="nova")
+    assert resumptions(store) == [(1, None, None, False), (2, 4, 1, True)]

@@ -15,7 +15,7 @@ from data.ingest import ingest_file
 from data.money.rules import sharing_rules
 from data.readers.base import Choices
 from data.store import Store, get_store
-from pages.parts import choose, money_behind, money_bill, money_lines, money_open
+from pages.parts import choose, money_behind, money_bill, money_campaigns, money_lines, money_open
 from tests import money_month
 
 App = Callable[..., AppTest]
@@ -237,3 +237,17 @@ def test_the_switch_of_the_sidebar_is_the_one_control_of_the_example(app: App, l
     assert {one.label for one in at.toggle} == {"show"} and not [
         b for b in at.button_group if b.label == "Example"
     ]
+
+
+def test_the_amounts_of_runs_stand_on_one_line() -> None:
+    """504 and 720 GPU-hours at $3.00 and at $2.00, and $410.10 of sandboxes."""
+    names = ("run", *money_campaigns.AMOUNTS_USD)
+    rows = [(names[0], 1512.0, 1008.0, 1008.0, 1008.0), ("b", 2160.0, 1440.0, 1440.0, 1850.1)]
+    said = money_campaigns.amounts_words([dict(zip(names, row, strict=True)) for row in rows])
+    assert said.startswith(
+        "2 runs together: GPUs billed in this period $3,672.00 · GPUs at list rent $2,448.00 · with "
+        "sandboxes and tokens (campaign boundary) $2,448.00 · with booked costs and evaluations (full "
+        "boundary) $2,858.10."
+    )
+    unbilled = dict(zip(names, ("a", None, 1.0, 1.0, 1.0), strict=True))
+    assert money_campaigns.amounts_words([unbilled]).startswith("a: GPUs at list rent $1.00 ·")
