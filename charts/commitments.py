@@ -33,7 +33,7 @@ def options(result: Result, mode: Mode = "light") -> go.Figure:
         return theme.empty(result.answer, title=OPTIONS, table="options", mode=mode)
     data = frame.dropna(subset=["expected_usd"])
     colours = theme.palette(mode)
-    labels = [theme.short(label, 34) for label in data["label"]]
+    labels = [theme.short(label, 40) for label in data["label"]]
     marker = {"color": [colours.accent if o == BEST else colours.grey for o in data["option"]]}
     whiskers = error_bars(data["expected_usd"], data["p10_usd"], data["p90_usd"], colours.text)
     fig = go.Figure(bars(data, "expected_usd", labels, marker, _option_words, whiskers=whiskers))
