@@ -214,8 +214,8 @@ def _prices(stage: Stage, case: Case, path: StepPath) -> Prices:
     rent, one, years = case.rates.get("on_demand"), case.terms("reserved_1y"), path.months // 12
     yearly = None
     if one is not None:
-        monthly = [HOURS_PER_YEAR * one.at(m, path) * path.weights[m] for m in range(path.months)]
-        yearly = tuple(sum(monthly[12 * y : 12 * y + 12]) for y in range(years))
+        rents = [HOURS_PER_YEAR * one.at(12 * y, path) for y in range(years)]
+        yearly = tuple(rents[y] * sum(path.weights[12 * y : 12 * y + 12]) for y in range(years))
     three = case.pv_per_gpu_h("reserved_3y") if path.months >= TERM_3Y else None
     unit = None
     if not stage.own.lacking:

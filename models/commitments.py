@@ -14,6 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import mul
 
 import numpy as np
 
@@ -44,10 +45,13 @@ class Outlook:
         """Share of the time of each level, (levels,)."""
         return np.array([share for _, share in self.base.levels])
 
+    @cached_property
+    def _levels(self) -> Floats:
+        return np.array([gpus for gpus, _ in self.base.levels])
+
     def gpus(self, month: int, factor: float = 1.0) -> Floats:
         """Levels of that month in GPUs, (levels,), times the world's factor."""
-        levels = np.array([gpus for gpus, _ in self.base.levels])
-        return factor * (levels * self.scale[month] + self.add[month])
+        return factor * (self._levels * self.scale[month] + self.add[month])
 
     def above(self, month: int, fleet: float, factor: float = 1.0) -> float:
         """Mean GPUs beyond a fleet in that month."""
@@ -228,8 +232,8 @@ def priced(
     return Bill(
         mix.own_units * (world.own_usd or 0.0),
         mix.servers_3y * node * (world.reserved_3y_usd or 0.0),
-        math.fsum(n * node * usd for n, usd in zip(servers_1y, rents, strict=True)),
-        math.fsum(gpus * usd for gpus, usd in zip(short_gpus, burst, strict=True)),
+        node * sum(map(mul, servers_1y, rents)),
+        sum(map(mul, short_gpus, burst)),
         servers_1y,
         short_gpus,
     )

@@ -23,7 +23,7 @@ from models.commitments import (
 )
 from models.workload import Floats
 
-FIRST_CUTS = 17
+FIRST_CUTS = 9
 ROUNDS = 200
 
 
@@ -93,11 +93,14 @@ class _Cuts:
         self.rows: list[Floats] = []
         self.least: list[float] = []
         problem = columns.problem
+        pairs = [(s, year) for s in range(len(problem.worlds)) for year in range(columns.years)]
+        self._fleets = {pair: columns.fleet(*pair) for pair in pairs}
+        self._bursts = {pair: columns.burst(*pair) for pair in pairs}
         for s, world in enumerate(problem.worlds):
             for year, short in enumerate(world.shortfalls):
                 needed = world.must_hold(year, problem.burst_max) - problem.held
                 if needed > 0:
-                    self._add(columns.fleet(s, year), needed)
+                    self._add(self._fleets[s, year], needed)
                 for fleet in np.linspace(0, short.peak, FIRST_CUTS):
                     self.touch(s, year, float(fleet))
 
@@ -109,8 +112,8 @@ class _Cuts:
         """Add `burst >= tangent at fleet`."""
         problem = self.columns.problem
         intercept, slope = problem.worlds[world].shortfalls[year].tangent(fleet)
-        row = -slope * self.columns.fleet(world, year)
-        row[self.columns.burst(world, year)] = 1.0
+        row = -slope * self._fleets[world, year]
+        row[self._bursts[world, year]] = 1.0
         self._add(row, intercept + slope * problem.held)
 
     def violated(self, x: Floats) -> bool:
@@ -118,8 +121,8 @@ class _Cuts:
         found, problem = False, self.columns.problem
         for s, world in enumerate(problem.worlds):
             for year, short in enumerate(world.shortfalls):
-                fleet = problem.held + float(self.columns.fleet(s, year) @ x)
-                told, true = float(x[self.columns.burst(s, year)]), short.at(fleet)
+                fleet = problem.held + float(self._fleets[s, year] @ x)
+                told, true = float(x[self._bursts[s, year]]), short.at(fleet)
                 if true > told + 1e-7 * max(1.0, true):
                     self.touch(s, year, fleet)
                     found = True

@@ -14,6 +14,12 @@ CERTAIN = {"down_prob": 0.0, "up_prob": 0.0, "next_prob": 0.0, "buy": "h100-sxm"
 QUOTES = {"on_demand_usd": 4.0, "reserve_1y_usd": 3.0, "reserve_3y_usd": 2.0}
 
 
+@pytest.fixture(autouse=True)
+def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interval is not what these tests are about."""
+    monkeypatch.setattr("analysis.commitments_tables.DRAWS", 12)
+
+
 def steady(home: Home, gpus: int, days: int = 28, busy: int = 28, run: str = "r") -> None:
     """`gpus` H100 held whole days: the first `busy` of `days`; a marker of another platform on the last."""
     home.add("runs", {"run": run, "campaign": "math", "synthetic": False})
@@ -95,7 +101,7 @@ def test_owned_racks_enter_with_a_cost_of_capital(empty_home: Home) -> None:
 
 
 def test_more_demand_never_costs_less_and_double_prices_cost_double(empty_home: Home) -> None:
-    uneven = {"gpus": 20, "utilisation_frac": 0.6, "down_prob": 0.2, "up_prob": 0.3, "next_prob": 0.5}
+    uneven = {"gpus": 20, "utilisation_frac": 0.6, "down_prob": 0.2, "up_prob": 0.3, "horizon_months": 12}
     costs = [
         asked(empty_home, **{**uneven, "gpus": n}).figure("commitments_cost").value for n in (10, 20, 21)
     ]
