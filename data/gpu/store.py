@@ -62,15 +62,22 @@ def add_samples(
         _forget(con, [part for part, *_ in old], whole.gpu_ids)
     else:
         placed = [_take(con, parts, path) for path in files]
-    with ThreadPoolExecutor(len(placed)) as pool:
-        on_disk = [pool.submit(flush, path) for path in placed]
-        summed = _summed(con, placed, whole, rolled)
-        for one in on_disk:
-            one.result()
-    for path, part in zip(placed, summed, strict=True):
+    for path, part in zip(placed, _kept(con, placed, whole, rolled), strict=True):
         _list_part(con, path, upload_id, part)
     progress("samples", whole.rows, whole.rows)
     return {"gpu_samples": whole.rows - sum(rows for *_, rows in old)}
+
+
+def _kept(
+    con: duckdb.DuckDBPyConnection, placed: Sequence[Path], whole: Part, rolled: Rolled | None
+) -> list[Part]:
+    """As `_summed`, once the parts are on the disk too."""
+    with ThreadPoolExecutor(len(placed)) as pool:
+        on_disk = [pool.submit(flush, path) for path in placed]
+        found = _summed(con, placed, whole, rolled)
+        for one in on_disk:
+            one.result()
+    return found
 
 
 def _summed(
