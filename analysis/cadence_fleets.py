@@ -3,7 +3,7 @@
 import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -85,6 +85,11 @@ class Fleet:
     cautions: tuple[str, ...] = ()
 
     @property
+    def spare_gpus(self) -> int:
+        """GPUs that are held and on which this programme does not work; others of the fleet may."""
+        return self.fleet_gpus - self.gpus
+
+    @property
     def fleet_gpus(self) -> int:
         """GPUs that are held."""
         return int(self.held.fleet_gpus)
@@ -100,13 +105,27 @@ class Planner:
     known: dict[int, Fleet] = field(default_factory=dict)
 
     def fleet(self, gpus: int) -> Fleet:
-        """The fleet with `gpus` working GPUs."""
+        """The fleet in which this programme works on `gpus` GPUs.
+
+        With other programmes also fleets that hold the first of them beside it: the smallest that does what
+        is wanted, else the likeliest.
+        """
         if gpus not in self.known:
-            self.known[gpus] = self._evaluated(gpus)
+            found = [self._evaluated(gpus, beside) for beside in self._besides()]
+            enough = [one for one in found if one.p_finish >= self.params.wanted]
+            if enough:
+                self.known[gpus] = min(enough, key=lambda one: one.fleet_gpus)
+            else:
+                self.known[gpus] = max(found, key=lambda one: (one.p_finish, -one.fleet_gpus))
         return self.known[gpus]
 
+    def _besides(self) -> list[int]:
+        """GPUs for other programmes at the same time: none, the first by priority, the first two and so on."""
+        others = sorted(self.params.sharers(), key=lambda one: one.priority)
+        return [sum(one.gpus for one in others[:count]) for count in range(len(others) + 1)]
+
     def held(self, gpus: int) -> Rounded:
-        """GPUs, racks and spares of `gpus` working ones."""
+        """GPUs, racks and spares for `gpus` at work at once."""
         machine, params = self.carrier.machine, self.params
         return rounded(
             gpus,
@@ -167,10 +186,10 @@ class Planner:
                 low = middle
         return best
 
-    def _evaluated(self, gpus: int) -> Fleet:
+    def _evaluated(self, gpus: int, beside: int) -> Fleet:
         params, specs = self.params, self.params.specs()
         steps = {spec.name: self.carrier.on(gpus, spec).times(self.times) for spec in specs}
-        held = self.held(gpus)
+        held = replace(self.held(gpus + beside), gpus=float(gpus))
         campaigns = [campaign_of(spec, steps[spec.name], params) for spec in specs]
         running, every = self._running(gpus, held, campaigns)
         cycle = cycle_draws(campaigns, running, params.draws, params.seed + 21)
@@ -197,7 +216,10 @@ class Planner:
     def _running(self, gpus: int, held: Rounded, campaigns: Sequence[Campaign]) -> tuple[Running, int]:
         """What surrounds the steps on a fleet, and the steps between saves."""
         params, rate = self.params, failing(self.params, gpus)
-        nodes = float(held.spare_gpus) // self.carrier.unit
+        spare = (
+            float(held.fleet_gpus) * (1 - 1 / (1 + params.spare_frac)) if params.share else held.spare_gpus
+        )
+        nodes = float(spare) // self.carrier.unit
         wait_h = float(spare_wait_h(rate.usual * rate.hardware_frac, params.repair_h, nodes))
         down_s = params.restart_min * 60 + rate.hardware_frac * wait_h * HOUR
         longest = max(campaigns, key=lambda one: one.steps * float(np.median(one.step_s)))

@@ -46,6 +46,8 @@ def usd_per_cycle(source: Source, params: CadenceParams, fleet: Fleet, rent: Ren
     if rent.choice is not None:
         prices = (rent.choice.low, rent.usd, rent.choice.high)
     gpus = fleet.fleet_gpus
+    if params.pay == "period" and prices[0] == prices[2]:
+        return Spent(gpus * rent.usd * params.period_h + side * middle, NAN, NAN)  # one quote is no range
     ends = [gpus * p * h + side * c for p, h, c in zip(prices, hours, (low, middle, high), strict=True)]
     return Spent(ends[1], ends[0], ends[2])
 

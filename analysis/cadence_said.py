@@ -311,6 +311,9 @@ def _length_notice(params: CadenceParams) -> list[Notice]:
 def _money_notices(params: CadenceParams, focus: Plan) -> list[Notice]:
     if math.isnan(focus.usd.value):
         return []
+    if params.share:
+        words = "Dollars and energy are those of the whole fleet, which other programmes share."
+        return [Notice("shared_fleet", words, "share")]
     used = float(np.median(focus.fleet.run_h)) / params.period_h
     if params.pay == "period" and used < 1:
         words = f"The fleet is paid all {digits3(params.period_h)} h and runs {percent(used)} of them"

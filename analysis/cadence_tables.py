@@ -53,7 +53,7 @@ def _platform_row(source: Source, params: CadenceParams, plan: Plan) -> Row:
     low, middle, high = plan.cycle_h
     row: Row = {"target": plan.aim.target, "platform": plan.aim.name(book), "meets": plan.meets}
     row |= {"kind": "own" if plan.whole.carrier.own else "projected", "synthetic": source.run.synthetic}
-    row |= {"gpus": fleet.gpus, "fleet_gpus": fleet.fleet_gpus, "spare_gpus": fleet.fleet_gpus - fleet.gpus}
+    row |= {"gpus": fleet.gpus, "fleet_gpus": fleet.fleet_gpus, "spare_gpus": fleet.spare_gpus}
     row |= {"racks": fleet.held.racks, "rack_gpus": machine.rack_gpus, "unit_gpus": plan.whole.carrier.unit}
     row |= {"fastest_gpus": plan.fastest or NAN, "p_finish": fleet.p_finish}
     row |= spread_row("step_s", fleet.step_s)

@@ -154,6 +154,9 @@ def test_sharing_by_priority(home: Home) -> None:
     assert row(first, "programmes", name="other")["start_h"] == pytest.approx(alone, rel=0.01)
     second = stated(home, gpus=64, share=["other:gpus=64,hours=30,priority=1"], priority=2)
     assert row(second)["cycle_h"] == pytest.approx(alone + 30)
+    # 30 h of waiting are too many for a deadline of 24 h: then both run at once, on two racks
+    both = row(stated(home, gpus=64, share=["o:gpus=64,hours=30,priority=1"], priority=2, deadline_h=24))
+    assert (both["racks"], both["cycle_h"]) == (2, pytest.approx(alone, rel=0.01))
     beside = stated(home, gpus=64, most_gpus=64, share=["big:gpus=500,hours=1"])
     assert "never_starts" in [one.code for one in beside.warnings]
 
