@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from data.errors import UserError
-from reports import forecast_commands, joining, price_commands, rule_commands, validate_command
+from reports import (
+    details_commands,
+    forecast_commands,
+    joining,
+    price_commands,
+    rule_commands,
+    validate_command,
+)
 from reports.arguments import found_files, json_object, mapping_choices, telling_names
 from reports.terminal import (
     Bar,
@@ -24,6 +31,7 @@ from reports.terminal import (
 
 REFUSED, USAGE = 1, 2
 ROOT = Path(__file__).resolve().parent
+_MODULES = {"rules": rule_commands, "forecast": forecast_commands, "details": details_commands}
 CHOICES = ("run", "platform", "llm", "campaign", "timezone", "host", "format")
 COUNTS = ("gpus", "gpus_train", "gpus_rollout", "step")
 
@@ -61,7 +69,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _import_parser(commands)
     _common(joining.add_parser(commands), "join")
-    for module in (price_commands, rule_commands, forecast_commands):
+    for module in (price_commands, rule_commands, forecast_commands, details_commands):
         for name, command in module.add_parsers(commands).items():
             _common(command, name)
     _ask_parsers(commands)
@@ -178,10 +186,8 @@ def _join(options: argparse.Namespace) -> int:
 
 
 def _money(options: argparse.Namespace) -> int:
-    named = {rule_commands.RULES: rule_commands, forecast_commands.FORECAST: forecast_commands}
-    return named.get(options.command, price_commands).work(
-        options, _perform, _print_json if options.json else None
-    )
+    work = _MODULES.get(options.command, price_commands).work
+    return work(options, _perform, _print_json if options.json else None)
 
 
 def _facts(options: argparse.Namespace) -> int:
@@ -378,6 +384,7 @@ _WORK: dict[str, Callable[[argparse.Namespace], int]] = {
     "prices list": _money,
     "prices import": _money,
     "rules": _money,
+    "details": _money,
     "forecast": _money,
     "analyse": _analyse,
     "report": _report,

@@ -7,13 +7,15 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import analysis
+from analysis.madeup import default_runs
+from analysis.moneyparams import MoneyParams
 from analysis.result import Result
 from data.errors import UserError
 from data.ingest_files import Intake, ingest_files
 from data.queries.originals import sha256_and_name
 from data.readers.base import Choices, Progress, no_progress
 from data.store import Store
-from reports import forecast_commands, joining, price_commands, rule_commands
+from reports import details_commands, forecast_commands, joining, price_commands, rule_commands
 from reports.choices import choices_from
 from reports.freeze import FrozenReport, freeze, options, save
 from reports.html import render
@@ -70,9 +72,17 @@ def original(store: Store, upload_id: str) -> tuple[Path, str] | None:
 
 
 def answer(store: Store, question: str, params: Mapping[str, Any]) -> Result:
-    """Answer one question on a pinned view; UserError names the question or parameter that is wrong."""
+    """Answer one question on a pinned view; UserError names the question or parameter that is wrong.
+
+    Where `params` names no `runs`, the question is about the runs that a page would be about: one's own where
+    any is held beside the example. An empty list asks for all. A bill leaves the example out by itself.
+    """
     with store.view() as view:
-        return analysis.run(question, view, dict(params))
+        asked, found = dict(params), analysis.QUESTIONS.get(question)
+        by_run = found is not None and not issubclass(found.params, MoneyParams)
+        if found and by_run and "runs" in found.params.model_fields and not {"runs", "example"} & set(asked):
+            asked |= {"runs": default_runs(view)}
+        return analysis.run(question, view, asked)
 
 
 def freeze_question(store: Store, arguments: Mapping[str, Any]) -> tuple[FrozenReport, Path]:
@@ -157,6 +167,7 @@ COMMANDS: dict[str, Command] = {
     price_commands.LIST: price_commands.list_command,
     price_commands.IMPORT: price_commands.import_command,
     rule_commands.RULES: rule_commands.command,
+    details_commands.DETAILS: details_commands.command,
     forecast_commands.FORECAST: forecast_commands.command,
     "analyse": _analyse,
     "report": _report,
