@@ -152,14 +152,14 @@ def assumptions(params: CurveParams, found: Fitted) -> list[Assumption]:
         return []
     left_out = found.warm.left_out if found.warm else 0
     rows = [
-        ("shape of the curve", SHAPE, "", "derived"),
+        ("shape of the curve", "sigmoid", "", "derived"),
         ("fitted in", AMOUNT_WORDS[found.fit_in], "of the surviving steps", "derived"),
         ("evaluations left out as warm-up", left_out, "evaluations", "derived"),
         ("dollars beyond the last evaluation", "mean rate of the run", "", "derived"),
     ]
     if params.worth_usd is not None:
         rows.append(("worth of a point", params.worth_usd, "usd", "user"))
-    sources = {2: WARM_UP_RULE if found.warm else "rule not applied", 4: "typed"}
+    sources = {0: SHAPE, 2: WARM_UP_RULE if found.warm else "rule not applied", 4: "typed"}
     return [
         Assumption(name, value, unit, status, sources.get(at, "this fit"), "")
         for at, (name, value, unit, status) in enumerate(rows)

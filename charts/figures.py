@@ -18,7 +18,9 @@ from charts import (
     gain,
     generations,
     learning,
+    learning_curve,
     ledger,
+    nemotron,
     own_cost,
     platforms,
     pools,
@@ -33,6 +35,7 @@ from charts import (
     sandbox_plan,
     scenarios,
     services,
+    serving,
     sync_engines,
     tenure,
     tornado,
@@ -174,6 +177,20 @@ FIGURES: dict[str, list[tuple[str, str, Draw]]] = {
         ("curve", "Score against what was spent", learning.curve),
         ("point_price", "Dollars per point gained", learning.point_price),
     ],
+    "learning_curve": [
+        ("fitted", "Fitted learning curve", learning_curve.fitted),
+        ("marginal", "Marginal cost of a point", learning_curve.marginal),
+    ],
+    "learning_platforms": [
+        ("by_platform", "The same curve by platform", learning_curve.by_platform),
+        ("platform_costs", "Dollars to the target by platform", learning_curve.platform_costs),
+    ],
+    "serving": [("lifetime", "Dollars per solved task over a lifetime", serving.lifetime)],
+    "hold": [
+        ("saw", "A held score over three cycles", serving.saw),
+        ("sensitivity", "Dollars to hold by how fast it falls", serving.sensitivity),
+    ],
+    "nemotron": [("rates", "Points per $10k by benchmark", nemotron.rates)],
 }
 
 

@@ -2,13 +2,17 @@
 
 import json
 import math
+import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from analysis.result import Figure, Result
-from charts import learning_curve, nemotron, serving
+from charts import buckets, frontier, gain, learning, learning_curve, nemotron, serving, unit_economics
+from charts.figures import FIGURES
 from charts.text import interval_parts
+from reports.figures import figures_of
 
 
 def made(analysis: str, tables: dict[str, pd.DataFrame], **params: object) -> Result:
@@ -86,6 +90,24 @@ def test_infinite_numbers_are_no_points_of_a_log_axis() -> None:
     flat = curve()
     flat.tables["marginal"]["usd_per_point"] = math.inf
     assert "no point is left" in learning_curve.marginal(flat).layout.annotations[0].text
+
+
+def test_a_frozen_report_holds_every_picture_of_the_page() -> None:
+    """Each chart that a section of Intelligence per dollar draws is one of its question's figures."""
+    frozen = {draw for rows in FIGURES.values() for _, _, draw in rows}
+    parts = Path(__file__).parents[2] / "pages" / "parts"
+    homes = {"intelligence_frontier": {"charts": frontier, "bucket_charts": buckets}}
+    homes |= {f"intelligence_{name}": {"charts": chart} for name, chart in (
+        ("gain", gain), ("learning", learning_curve), ("nemotron", nemotron), ("serving", serving),
+        ("hold", serving), ("spent", learning), ("units", unit_economics),
+    )}  # fmt: skip
+    seen = 0
+    for part, named in homes.items():
+        for chart, draw in re.findall(r"picture\((\w+)\.(\w+),", (parts / f"{part}.py").read_text()):
+            assert getattr(named[chart], draw) in frozen, f"{part}: {draw}"
+            seen += 1
+    assert seen >= 14
+    assert [f.name for f in figures_of(curve(x="usd"))] == ["fitted", "marginal"]
 
 
 def test_an_open_end_is_an_arrow() -> None:
