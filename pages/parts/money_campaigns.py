@@ -47,7 +47,8 @@ AMOUNT_LABELS = {
 }
 WHY_THEY_DIFFER = (
     "They differ in price (the bill's, or that of the sidebar), in time (this period, or all of it) "
-    "and in what is counted; Overview shows the last three, by the cost boundary of the sidebar."
+    "and in what is counted: sandbox cores that a bill charges are booked costs (full boundary) here, and "
+    "in the campaign boundary of the bill above. Overview shows the last three, by the sidebar's boundary."
 )
 LABELS = {
     "usd_net": "After credits (USD)",
