@@ -76,10 +76,7 @@ def _yours(params: PlanParams, one: Setting) -> Setting:
     value = getattr(params, one.name, None)
     if value is None:
         return one
-    low, high = one.low, one.high
-    keep = low is not None and high is not None and low <= value <= high and one.status != "measured"
-    low, high = (low, high) if keep else (None, None)
-    return replace(one, value=float(value), low=low, high=high, status="user", source=YOURS, date="")
+    return replace(one, value=float(value), low=None, high=None, status="user", source=YOURS, date="")
 
 
 def _ranged(one: Setting, range_frac: float) -> Setting:

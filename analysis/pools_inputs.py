@@ -35,6 +35,9 @@ Frac = Annotated[float | None, Field(ge=0, le=2)]
 class PoolsParams(PlanParams):
     """None: from the run, or the published step of ROW (basis scratch).
 
+    `rollout_gpu_s`: the whole rollout phase x `rollout_measured_gpus`, its tail included; GPUs share what is
+    left of it without `tail_s`.
+
     `max_staleness`: age of a batch in updates when it is trained on; 0 allows synchronous steps alone.
     `steps`: synchronous ones whose dollars are the budget. `mode`: what the split is made for.
     """
@@ -45,6 +48,7 @@ class PoolsParams(PlanParams):
     unit_train: Unit = None
     unit_judge: Unit = None
     rollout_gpu_s: Work = None
+    rollout_measured_gpus: Annotated[int | None, Field(ge=1, le=100_000)] = None
     tail_s: Seconds = None
     tools_s: Seconds = None
     train_gpu_s: Work = None
@@ -149,7 +153,8 @@ def from_scratch(view: View, params: PoolsParams) -> PoolsInputs:
     found = [
         setting("gpus_total", "GPUs in all", gpus, "GPUs", **told),
         *_units(book, platform, params.gpus_total or gpus),
-        setting("rollout_gpu_s", "Rollouts", (seconds["gen_s"] - usual) * gpus, "GPU-s a step", **told),
+        setting("rollout_gpu_s", "Rollouts, tail included", seconds["gen_s"] * gpus, "GPU-s a step", **told),
+        setting("rollout_measured_gpus", "GPUs that they were measured on", gpus, "GPUs", **told),
         setting("tail_s", "Tail of the longest response", usual, "s", low=low, high=high, source=_NO_TAIL),
         setting("tools_s", "Tools and rewards beyond generation", 0.0, "s", source="none in this step"),
         setting("train_gpu_s", "Training and log-probs", trained, "GPU-s a step", **told),
@@ -217,9 +222,10 @@ def _rollout(source: SourceRun, seconds: Floats, gpus: int, model: Modelled | No
         low, high = (usual, usual) if not low <= usual <= high else (low, high)
         why = f"{source.lengths.words} of {source.run}" if source.lengths else _NO_TAIL
     ends = {} if low == high else {"low": low, "high": high}
-    share = (mean - usual) / mean if usual < mean else 1.0
+    told = {"status": "measured", "source": source.run}
     return [
-        measured("rollout_gpu_s", "Rollouts", seconds, "GPU-s a step", source.run, gpus * share),
+        measured("rollout_gpu_s", "Rollouts, tail included", seconds, "GPU-s a step", source.run, gpus),
+        setting("rollout_measured_gpus", "GPUs that they were measured on", gpus, "GPUs", **told),
         setting("tail_s", "Tail of the longest response", usual, "s", source=why, **ends),
     ]
 

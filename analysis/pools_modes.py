@@ -12,7 +12,7 @@ from analysis.pools_inputs import PoolsInputs, PoolsParams
 from data.errors import UserError
 from models.cost import SECONDS_PER_HOUR
 from models.pool_flow import Flow, PoolWork, Splits, Stages, bound_s, flow, noise, splits, stages
-from models.shapes import num
+from models.shapes import at_least, num
 
 Way = Literal["sync", "one_step_off", "async"]
 WAYS: tuple[Way, ...] = ("sync", "one_step_off", "async")
@@ -58,9 +58,10 @@ def work_of(values: Mapping[str, Any], way: Way, overlapped: bool) -> PoolWork:
     side_by_side = way != "sync"
     factor = num(values["mode_factor"])
     times = num(1.0) if side_by_side == overlapped else (factor if side_by_side else 1 / factor)
+    work = num(values["rollout_gpu_s"]) - num(values["tail_s"]) * values["rollout_measured_gpus"]
     again = 1 / (1 - num(values["dropped_frac"])) if way == "async" and not overlapped else num(1.0)
     return PoolWork(
-        engine_gpu_s=values["rollout_gpu_s"] * times * again,
+        engine_gpu_s=at_least(work, 0.0) * times * again,
         trainer_gpu_s=values["train_gpu_s"] * times,
         judge_gpu_s=values["judge_gpu_s"],
         tail_s=values["tail_s"],
@@ -95,8 +96,17 @@ class Plan:
 
 
 def plan_of(params: PoolsParams, inputs: PoolsInputs) -> Plan:
-    """Inputs with their draws and one series of batches, the same for every split."""
+    """Inputs with their draws and one series of batches, the same for every split.
+
+    Raises UserError for a tail that is as long as the phase it is part of.
+    """
     values = values_of(inputs.settings)
+    phase_s = values["rollout_gpu_s"] / values["rollout_measured_gpus"]
+    if values["tail_s"] >= phase_s:
+        raise UserError(
+            f"A tail of {values['tail_s']:.4g} s leaves no work of a rollout phase of {phase_s:.4g} s",
+            "parameters tail_s, rollout_gpu_s, rollout_measured_gpus", "Give a shorter tail.",
+        )  # fmt: skip
     return Plan(
         inputs, params, values, draw(inputs.settings, DRAWS, params.seed),
         noise(STEPS, values["cv_rollout_frac"], params.seed),

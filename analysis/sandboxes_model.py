@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -128,7 +129,7 @@ def costed(
     loop = loop or loop_of(values, params)
     per_rollout = params.hold == "rollout"
     found = phase(loop, servers, per_rollout)
-    free = phase(loop, max(1, round(loop.flying)), per_rollout)
+    free = _free(loop, per_rollout)
     cores, mem = servers * values["cores_per_sandbox"], servers * values["mem_gib"]
     cpu = (
         0.0
@@ -146,6 +147,12 @@ def costed(
         gpu_usd=gpu * found.total_s,
         rollouts=values["rollouts_per_step"],
     )  # fmt: skip
+
+
+@lru_cache(maxsize=256)
+def _free(loop: RolloutLoop, per_rollout: bool) -> Phase:
+    """The phase with a sandbox for everybody."""
+    return phase(loop, max(1, round(loop.flying)), per_rollout)
 
 
 def servers_of(params: SandboxesParams, values: Mapping[str, float]) -> int:

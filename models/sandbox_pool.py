@@ -217,7 +217,7 @@ def _share(loop: RolloutLoop, servers: int) -> float:
             break
         share = (low * at_high - high * at_low) / (at_high - at_low)
         found = over(share)
-        if abs(found) < 1e-10:
+        if abs(found) < 1e-7:
             return share
         if found > 0:
             low, at_low, at_high = share, found, at_high / 2
