@@ -120,7 +120,7 @@ class Planner:
         return self.known[gpus]
 
     def _besides(self) -> list[int]:
-        """GPUs for other programmes at the same time: none, the first by priority, the first two and so on."""
+        """GPUs for other programmes at once: none, the first by priority, the first two, and so on."""
         others = sorted(self.params.sharers(), key=lambda one: one.priority)
         return [sum(one.gpus for one in others[:count]) for count in range(len(others) + 1)]
 

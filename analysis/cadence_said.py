@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from analysis.cadence_fleets import HOUR
-from analysis.cadence_money import HOURS_PER_YEAR
+from analysis.cadence_money import HOURS_PER_YEAR, Spent
 from analysis.cadence_params import CadenceParams
 from analysis.cadence_plan import Plan
 from analysis.cadence_source import SYNC_FACT, Source
@@ -20,6 +20,7 @@ from analysis.words import count, digits3, listing, money, percent, plural, pric
 from data.operations import operation
 
 WEEK_H, DAY_H = 168.0, 24.0
+LEAST_GROWTH = 0.05
 WARM = ("ray_gcs_startup_after", "multi_node_vllm_startup_after")
 
 
@@ -107,18 +108,8 @@ def figures(params: CadenceParams, focus: Plan, best_steps: int | None) -> list[
         figure(
             "cadence_checkpoint_steps", best_steps, missing="a measured goodput stands for saves and failures"
         ),
-        _spent(
-            "cadence_usd_per_cycle", focus.usd.value, focus.usd.low, focus.usd.high, no_price, paid, params
-        ),
-        _spent(
-            "cadence_usd_per_year",
-            focus.usd_year.value,
-            focus.usd_year.low,
-            focus.usd_year.high,
-            no_price,
-            paid,
-            params,
-        ),
+        _spent("cadence_usd_per_cycle", focus.usd, no_price, paid, params),
+        _spent("cadence_usd_per_year", focus.usd_year, no_price, paid, params),
         figure(
             "cadence_kwh_per_cycle",
             focus.kwh.value,
@@ -131,17 +122,12 @@ def figures(params: CadenceParams, focus: Plan, best_steps: int | None) -> list[
 
 
 def _spent(
-    metric: str,
-    value: float,
-    low: float,
-    high: float,
-    missing: str | None,
-    paid: dict[str, str],
-    params: CadenceParams,
+    metric: str, spent: Spent, missing: str | None, paid: dict[str, str], params: CadenceParams
 ) -> Figure:
-    return figure(
-        metric, value, low=low, high=high, **paid, boundary=params.boundary, missing=missing or "no price"
-    )
+    if math.isnan(spent.low):
+        paid = {}
+    ends = {"low": spent.low, "high": spent.high} | paid
+    return figure(metric, spent.value, **ends, boundary=params.boundary, missing=missing or "no price")
 
 
 def assumptions(source: Source, params: CadenceParams, plans: Sequence[Plan]) -> list[Assumption]:
@@ -233,7 +219,9 @@ def notices(
         out.append(Notice("efficiency", f"{words} of even scaling was measured.", "second_gpus"))
     for plan in plans:
         out += _plan_notices(source, params, plan)
-    return out + _failure_notices(params, focus) + _length_notice(params) + _money_notices(params, focus)
+    return (
+        out + _failure_notices(params, focus) + _length_notice(source, params) + _money_notices(params, focus)
+    )
 
 
 def _basis_notices(source: Source, params: CadenceParams) -> list[Notice]:
@@ -301,9 +289,15 @@ def _failure_notices(params: CadenceParams, focus: Plan) -> list[Notice]:
     return out
 
 
-def _length_notice(params: CadenceParams) -> list[Notice]:
+def _length_notice(source: Source, params: CadenceParams) -> list[Notice]:
     if params.length_growth != 1:
         return []
+    if source.grown > 1 + LEAST_GROWTH:
+        words = (
+            f"Lengths are held at the run's mean, but in {source.run.run} they grew {digits3(source.grown)} "
+            "times from its first to its last step: set the growth to plan with it."
+        )
+        return [Notice("length_grew", words, "length_growth")]
     words = "Lengths are held, but responses usually grow during RL: see the table for twice the length."
     return [Notice("length_held", words, "length_growth")]
 

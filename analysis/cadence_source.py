@@ -3,6 +3,8 @@
 import math
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from analysis.cadence_params import CadenceParams
 from analysis.frames import NAN
 from analysis.pairfactors import step_fixed_share
@@ -10,7 +12,7 @@ from analysis.projection_model import Asked, Modelled, measured_of, modelled
 from analysis.projection_money import Rents
 from analysis.projection_params import ProjectionParams, parse_quotes
 from analysis.projection_pools import PoolOf, Pools
-from analysis.projection_run import SourceRun, read_run
+from analysis.projection_run import FEWEST, SourceRun, read_run
 from analysis.projection_targets import unit_of
 from analysis.spend import filters_of
 from analysis.words import listing
@@ -18,6 +20,7 @@ from data.catalogue import Catalogue
 from data.errors import UserError
 from data.operations import operation
 from data.queries import projection as queries
+from data.queries.filters import Filters
 from data.queries.known import known_runs, runs_by_arrival
 from data.shapes import llm_of, machine_of
 from data.view import View
@@ -37,6 +40,7 @@ class Source:
 
     `step_s` mean seconds of a step and `sigma` log spread of what nobody measured (0 for a run);
     `serial_frac`: share of a step that GPUs do not shorten where no phases say it, None: published pairs.
+    `grown`: mean length at the end of the run over that at its start, by a straight line (NaN: not known).
     `blocked`: why there is no plan.
     """
 
@@ -45,6 +49,7 @@ class Source:
     sigma: float = 0.0
     serial_frac: float | None = None
     scratch: Scratch | None = None
+    grown: float = NAN
     blocked: str = ""
 
     @property
@@ -118,7 +123,18 @@ def _of_run(view: View, params: CadenceParams, rents: Rents) -> Source | None:
     asked = Asked(view.catalogue, asking, run, rents, model)
     if run.blocked:
         return Source(asked, NAN, blocked=run.blocked)
-    return Source(asked, run.step_s, measured_of(run).mean_sigma("step_s"))
+    grown = _grown(view, run.run)
+    return Source(asked, run.step_s, measured_of(run).mean_sigma("step_s"), grown=grown)
+
+
+def _grown(view: View, run: str) -> float:
+    """Length at the end of a run over the one at its start; NaN where a step's mean is not known."""
+    steps = queries.steps(view, Filters((run,)))
+    means = steps["len_mean"].fillna(steps["tok_gen"] / steps["rollouts"]).astype("float64").dropna()
+    if len(means) < FEWEST:
+        return NAN
+    slope, first = np.polyfit(np.arange(len(means)), means.to_numpy(), 1)
+    return float((first + slope * (len(means) - 1)) / first) if first > 0 else NAN
 
 
 def _names(view: View, params: CadenceParams) -> list[str]:

@@ -125,6 +125,15 @@ def test_twice_the_length_and_growth(home: Home) -> None:
     assert 2 * 100 - 8 - 5 < twice < 2.6 * 100
 
 
+def test_lengths_that_grew_in_the_run_are_told() -> None:
+    home = Home()
+    load(home)
+    home.con.execute("UPDATE steps SET len_mean = 1000 + 50 * (step - 1)")  # 20 steps: 1,000 to 1,950
+    told = {one.code: one.text for one in plan(home, run="r", gpus=64, targets=["h100-sxm"]).warnings}
+    assert "grew 1.95 times" in told["length_grew"] and "length_held" not in told
+    home.con.close()
+
+
 def test_a_run_of_its_own_size_takes_its_measured_step(home: Home) -> None:
     only = row(plan(home, run="r", gpus=64, targets=["h100-sxm"], **QUIET))
     assert (only["kind"], only["cycle_h"]) == ("own", pytest.approx(200 * 100 / 3600))
