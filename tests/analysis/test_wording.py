@@ -12,6 +12,7 @@ from tests.analysis.conftest import Home, gpu_minutes
 ELSEWHERE = {"backtest", "nemotron", "platforms", "pricebook", "reconciliation", "scenarios"}
 ABOUT_RUNS = sorted(set(analysis.QUESTIONS) - ELSEWHERE)
 """Questions that a home without a bill answers from its runs."""
+ABOUT_ONE = {"projection", "cadence", "pools", "sandboxes", "weight_sync"}
 
 
 @pytest.mark.parametrize("question", ABOUT_RUNS)
@@ -19,7 +20,7 @@ def test_made_up_data_is_said_first(home: Home, question: str) -> None:
     home.con.execute("UPDATE runs SET synthetic = true WHERE run = 'steady'")
     home.con.execute("UPDATE allocations SET platform = 'gb300-nvl72' WHERE run = 'broken'")
     gpu_minutes(home)
-    one = {"run": "steady"} if question in {"projection", "cadence"} else {}  # which are about one run
+    one = {"run": "steady"} if question in ABOUT_ONE else {}
     found = analysis.run(question, home.view(), {"boundary": "full", **one})
     assert found.warnings[0].code == "synthetic"
     assert found.warnings[0].where == "steady"
