@@ -110,6 +110,21 @@ def interval(figure: Figure) -> str:
     return f"{ends} ({kind})" if ends and kind else ends
 
 
+ANSWERS = {
+    "not reachable": "Not reachable",
+    "never": "Never",
+    "not distinguishable from zero": "Cannot tell",
+    "refused": "Not comparable",
+}
+"""How the reason of a figure without a number begins, where that it has none is itself the answer."""
+
+
+def instead_of_value(figure: Figure) -> str:
+    """What stands where a figure's number would: an answer such as 'Never', else 'Not known'."""
+    reason = figure.missing or ""
+    return next((word for start, word in ANSWERS.items() if reason.startswith(start)), "Not known")
+
+
 def interval_parts(figure: Figure) -> tuple[str, str]:
     """Return the range, as low – high or as ± when symmetric to the digits shown, and what kind it is.
 

@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from analysis.result import Figure
-from charts.text import counted, interval, quantity, unit_tail
+from charts.text import counted, instead_of_value, interval, quantity, unit_tail
 from reports.canonical import script_json
 from reports.cells import column_cells, is_percent, plain
 from reports.freeze import SYNTHETIC_CODES, FrozenReport
@@ -183,7 +183,7 @@ def _number(raw: Mapping[str, Any]) -> Number:
         detail.append(counted(figure))
     return Number(
         label=figure.label or figure.name.replace("_", " "),
-        value=quantity(figure.value, figure.unit) if known else "Not known",
+        value=quantity(figure.value, figure.unit) if known else instead_of_value(figure),
         tail=unit_tail(figure.unit) if known else "",
         interval=interval(figure),
         detail=" · ".join(detail),

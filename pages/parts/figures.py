@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from analysis.result import Figure, Result
-from charts.text import counted, interval_parts, split_unit, unit_tail
+from charts.text import counted, instead_of_value, interval_parts, split_unit, unit_tail
 
 SAME_REASON = "for the same reason"
 
@@ -43,7 +43,7 @@ def card_html(figure: Figure, *, same: bool = False) -> str:
     lines = [f"<dt>{label}</dt>"]
     if figure.value is None:
         reason = SAME_REASON if same else (figure.missing or "the data on hand does not say").rstrip(".")
-        lines.append('<dd class="unknown">Not known</dd>')
+        lines.append(f'<dd class="unknown">{instead_of_value(figure)}</dd>')
         lines.append(f"<dd>{html.escape(_sentence(reason))}.</dd>")
         return f"<div>{''.join(lines)}</div>"
     number, unit = split_unit(figure.value, figure.unit)

@@ -11,7 +11,7 @@ import pytest
 from analysis.result import Figure, Result
 from charts import buckets, frontier, gain, learning, learning_curve, nemotron, serving, unit_economics
 from charts.figures import FIGURES
-from charts.text import interval_parts
+from charts.text import instead_of_value, interval_parts
 from reports.figures import figures_of
 
 
@@ -129,6 +129,21 @@ def test_an_open_end_is_an_arrow() -> None:
 def test_a_card_says_that_an_end_is_open() -> None:
     told = Figure("cost_to_target", "Cost", 921.0, "usd", low=488.0, high=None, interval="ci95")
     assert interval_parts(told) == ("$488 or more, no upper end", "95 % interval")
+
+
+@pytest.mark.parametrize(
+    ("missing", "word"),
+    [
+        ("not reachable: the curve ends below 80 %", "Not reachable"),
+        ("never pays back: a solved task gets no cheaper", "Never"),
+        ("not distinguishable from zero", "Cannot tell"),
+        ("refused: harness a against b", "Not comparable"),
+        ("the spend is not known", "Not known"),
+        (None, "Not known"),
+    ],
+)
+def test_an_answer_without_a_number_is_not_called_unknown(missing: str | None, word: str) -> None:
+    assert instead_of_value(Figure("x", "X", None, "usd", missing=missing)) == word
 
 
 def test_a_success_that_never_comes_is_not_drawn() -> None:
