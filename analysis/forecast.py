@@ -284,6 +284,9 @@ def _notices(basis: Basis) -> list[Notice]:
             "that stop."
         )
         out.append(Notice("campaigns_go_on", words, "stop"))
+    if basis.params.runs or basis.params.platforms:
+        words = "A forecast is of everything: the chosen runs and platforms do not narrow it."
+        out.append(Notice("forecast_is_whole", words))
     if history.partial:
         words = f"Telemetry ends inside {history.days[-1].isoformat()}, which counts as a whole day."
         out.append(Notice("partial_day", words, "history"))

@@ -19,7 +19,7 @@ from data.view import View
 ALL = "all"
 KEPT = ("id", "made_at", "note", "data_end", "months", "usd_p50")
 CHANGES = ("part", "label", "usd", "gpu_h")
-INPUTS = ("name", "before", "after")
+INPUTS = ("name", "unit", "before", "after")
 NOT_INPUTS = ("since", "period", "question")
 
 
@@ -181,7 +181,13 @@ def _inputs(before: KeptForecast, params: ForecastParams) -> pd.DataFrame:
     """Inputs that differ, as text."""
     now = params.model_dump(mode="json")
     names = [n for n in now if n not in NOT_INPUTS and before.params.get(n) != now[n]]
-    rows = [{"name": n, "before": _text(before.params.get(n)), "after": _text(now[n])} for n in names]
+    rows = [
+        {
+            "name": n, "unit": "usd" if "usd" in n else "", "before": _text(before.params.get(n)),
+            "after": _text(now[n]),
+        }
+        for n in names
+    ]  # fmt: skip
     return table(rows, INPUTS)
 
 

@@ -20,11 +20,11 @@ from data.view import View
 from models.forecast import coverage, mean_pinball
 
 SCORES = (
-    "forecast", "made_at", "month", "months_ahead", "kind", "name", "measure", "p10", "p50", "p90", "actual",
-    "inside", "pinball", "naive", "naive_pinball",
+    "forecast", "made_at", "month", "months_ahead", "kind", "name", "team", "measure", "unit", "p10", "p50", "p90",
+    "actual", "inside", "pinball", "naive", "naive_pinball",
 )  # fmt: skip
 SUMMARY = (
-    "kind", "measure", "n", "inside_n", "coverage_frac", "coverage_low", "coverage_high", "pinball",
+    "kind", "measure", "unit", "n", "inside_n", "coverage_frac", "coverage_low", "coverage_high", "pinball",
     "naive_pinball", "skill_frac", "bias_frac",
 )  # fmt: skip
 NONE = "No forecast is kept yet: keep one (`cli.py forecast keep`, or the page Forecast) to score it later."
@@ -46,7 +46,7 @@ def compute(view: View, params: ScoreParams) -> Result:
     done = {row["forecast"] for row in rows}
     kept["state"] = ["scored" if one in done else "waiting: none of its months is over" for one in kept["id"]]
     tables = {
-        "scores": table(rows, SCORES, ("months_ahead", *SCORES[7:11], *SCORES[12:])),
+        "scores": table(rows, SCORES, ("months_ahead", *SCORES[9:13], *SCORES[14:])),
         "summary": _summary(rows),
         "kept": kept if len(found) else table([], (*KEPT, "state"), KEPT[4:]),
     }
@@ -96,7 +96,8 @@ def _of_one(one: KeptForecast, history: History) -> list[Row]:
                 {
                     "forecast": one.id, "made_at": one.made_at.isoformat(timespec="seconds"),
                     "month": row["month"], "months_ahead": months.index(row["month"]), "kind": row["kind"],
-                    "name": row["name"], "measure": measure, "p10": ends[0], "p50": ends[1], "p90": ends[2],
+                    "name": row["name"], "team": row["name"] if row["kind"] == "team" else None,
+                    "measure": measure, "unit": measure, "p10": ends[0], "p50": ends[1], "p90": ends[2],
                     "actual": actual, "inside": _inside(ends, actual), "pinball": mean_pinball(ends, actual),
                     "naive": naive, "naive_pinball": mean_pinball([naive] * 3, actual),
                 }
@@ -124,14 +125,14 @@ def _summary(rows: Sequence[Row]) -> pd.DataFrame:
             middle = math.fsum(row["p50"] for row in some)
             out.append(
                 {
-                    "kind": kind, "measure": measure, "n": found.n, "inside_n": found.inside,
+                    "kind": kind, "measure": measure, "unit": measure, "n": found.n, "inside_n": found.inside,
                     "coverage_frac": found.frac, "coverage_low": found.low, "coverage_high": found.high,
                     "pinball": loss, "naive_pinball": naive,
                     "skill_frac": 1 - loss / naive if naive > 0 else NAN,
                     "bias_frac": middle / spent - 1 if spent > 0 else NAN,
                 }
             )  # fmt: skip
-    return table(out, SUMMARY, SUMMARY[2:])
+    return table(out, SUMMARY, SUMMARY[3:])
 
 
 def _figures(found: Sequence[KeptForecast], main: Sequence[Row], summary: pd.DataFrame) -> list[Figure]:

@@ -9,6 +9,7 @@ HIDDEN_DOLLARS = "Hidden by the author of this report."
 _AMOUNT = r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?:\s?[kMBT]\b)?"
 _MONEY = re.compile(
     rf"(?:[-−]\s?)?\$\s?{_AMOUNT}|\b{_AMOUNT}\s?USD\b|\bUSD\s?{_AMOUNT}|\b{_AMOUNT}\s[A-Z]{{3}}(?= per )"
+    rf"|\busd={_AMOUNT}"
 )
 _PER_DOLLARS = re.compile(
     rf"(?:{_AMOUNT}\s?±\s?)?{_AMOUNT}(?P<what>(?:\s[A-Za-z-]+){{1,3}} per \$)(?P<sum>\s?{_AMOUNT})"

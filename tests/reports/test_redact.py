@@ -48,3 +48,15 @@ def test_rows_whose_unit_or_metric_is_money_lose_numbers_and_their_text() -> Non
     assert (money["value_a"], money["text"], money["name"]) == (None, None, "a")
     assert (time["value_a"], time["text"]) == (90.0, "90.0")
     assert (rent["value_a"], rent["text"]) == (None, None)
+
+
+def test_a_planned_price_and_a_scored_forecast_tell_no_dollars() -> None:
+    line = "swe 2026-04..2026-09 480 team=rl usd=2.75 low=300"
+    scored = [{"month": "2026-04", "unit": "usd", "p50": 384.0, "actual": 390.0}]
+    scored += [{"month": "2026-04", "unit": "gpu_h", "p50": 192.0, "actual": 190.0}]
+    changed = [{"name": "budget_usd_month", "unit": "usd", "before": "5000.0", "after": "6000.0"}]
+    hidden = hide_dollars({**section(scores=scored, inputs_changed=changed), "params": {"plan": [line]}})
+    assert hidden["params"]["plan"] == ["swe 2026-04..2026-09 480 team=rl $… low=300"]
+    first, second = hidden["tables"]["scores"]
+    assert (first["p50"], first["actual"]) == (None, None) and second["p50"] == 192.0
+    assert hidden["tables"]["inputs_changed"][0]["before"] is None
