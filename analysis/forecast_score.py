@@ -20,8 +20,8 @@ from data.view import View
 from models.forecast import coverage, mean_pinball
 
 SCORES = (
-    "forecast", "made_at", "month", "months_ahead", "kind", "name", "team", "measure", "unit", "p10", "p50", "p90",
-    "actual", "inside", "pinball", "naive", "naive_pinball",
+    "forecast", "made_at", "month", "months_ahead", "kind", "name", "team", "measure", "unit", "p10", "p50",
+    "p90", "actual", "inside", "pinball", "naive", "naive_pinball",
 )  # fmt: skip
 SUMMARY = (
     "kind", "measure", "unit", "n", "inside_n", "coverage_frac", "coverage_low", "coverage_high", "pinball",
