@@ -10,6 +10,8 @@ from analysis.result import Figure, Notice
 from analysis.words import digits3, money, percent
 from models.pool_flow import stages
 
+A_STEP = {"sync": "a step", "one_step_off": "a step one step off", "async": "an asynchronous step"}
+
 
 def current_step_s(plan: Plan, way: Way) -> float:
     """Modelled step of the run's own split, NaN where one pool does both or the total differs."""
@@ -47,7 +49,7 @@ def answer(plan: Plan, found: dict[Way, Found], way: Way, told: Verdict) -> str:
     judges = f", {one.judge_gpus:.0f} judge" if one.judge_gpus else ""
     text = (
         f"Of {plan.total:,} {plan.inputs.name} let {one.rollout_gpus:.0f} roll out and {one.train_gpus:.0f} "
-        f"train{judges}: a step {WAY_WORDS[way]} takes {digits3(one.step_s)} s"
+        f"train{judges}: {A_STEP[way]} takes {digits3(one.step_s)} s"
     )
     if one.low_s is not None and one.high_s is not None:
         text += f" (p10–p90 {digits3(one.low_s)} to {digits3(one.high_s)})"

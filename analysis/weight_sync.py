@@ -13,13 +13,14 @@ from analysis.weight_sync_inputs import (
     GIGA,
     SyncInputs,
     WeightSyncParams,
+    engine_s,
     from_run,
     from_scratch,
     lacking,
     published,
     row_of,
 )
-from analysis.weight_sync_model import Priced, best_of, day_usd, engine_s, now_s, priced, saved_usd
+from analysis.weight_sync_model import Priced, best_of, day_usd, now_s, priced, saved_usd
 from analysis.weight_sync_words import answer, figures, notices
 from data.catalogue import Catalogue
 from data.view import View
@@ -60,19 +61,19 @@ def _answered(
     view: View, params: WeightSyncParams, inputs: SyncInputs, told: tuple[Notice, ...] = ()
 ) -> Result:
     book, values = view.catalogue, values_of(inputs.settings)
-    values["sync_s"] = now_s(book, inputs, values)
+    values["sync_s"] = now_s(inputs, values)
     now = priced(inputs, values, values["sync_s"])
     engines = _engines(book, inputs, values, now)
     best = best_of(engines)
     return result(
         "weight_sync", view, params, answer(inputs, now, best),
-        headline=figures(book, params, inputs, values, now, best),
+        headline=figures(params, inputs, values, now, best),
         tables={
             "engines": engines,
             "speeds": _speeds(inputs, values, now),
             "settings": settings_table(inputs.settings),
             "tornado": tornado(
-                inputs.settings, lambda given: day_usd(book, inputs, given), "$ a day", "usd",
+                inputs.settings, lambda given: day_usd(inputs, given), "$ a day", "usd",
                 leave=("gb_per_s",),
             ),
         },
@@ -91,7 +92,7 @@ def _engines(book: Catalogue, inputs: SyncInputs, values: dict[str, float], now:
     rows = [] if inputs.colocated else list(published(book).values())
     found = []
     for row in rows:
-        spread = engine_s(row, inputs, values)
+        spread = engine_s(row, inputs.payload_bytes, values["engine_gpus"])
         if any(math.isnan(end) for end in spread):
             continue
         each = float(row.payload_gb or 0) / float(row.sync_s or 1) / float(row.n_infer_gpus or 1)

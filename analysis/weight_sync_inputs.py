@@ -15,9 +15,12 @@ from data.errors import UserError
 from data.published import SyncPoint, shipped
 from data.view import View
 from models.shapes import BYTES_PER_WEIGHT
+from models.weight_sync import scaled_rate
 
 GIGA = 1e9
 NODE = 8
+RERUN = 26 / 14
+"""Seconds of the same sync on another cluster over the published ones (rows P0582 and P0583)."""
 SCRATCH = {"llm": "nemotron-3-ultra", "platform": "gb200-nvl72", "engine": "W0006"}
 STEP_SOURCE = (
     "NVIDIA-NeMo/Gym@07d6b0d swe-rl-case-study: about seven minutes a step, all environments but SWE"
@@ -83,6 +86,20 @@ def row_of(book: Catalogue, name: str) -> SyncPoint:
     return rows[name]
 
 
+def engine_s(row: SyncPoint, payload_bytes: float, engine_gpus: float) -> tuple[float, float, float]:
+    """Seconds that a published engine would take for one copy: least, at its rate an engine GPU, most.
+
+    The ends keep its rate an engine GPU and its rate over all links, for nobody says which one carries over;
+    the longest is also that of another cluster (RERUN). Raises ValueError for a row without a rate.
+    """
+    if row.sync_s is None or row.payload_gb is None or row.n_infer_gpus is None:
+        raise ValueError(f"{row.row_id} has no rate")
+    rate = row.payload_gb * GIGA / row.sync_s
+    here = float(scaled_rate(rate, row.n_infer_gpus, engine_gpus))
+    middle, other = payload_bytes / here, payload_bytes / rate
+    return min(middle, other), middle, max(middle, other) * RERUN
+
+
 def lacking(source: SourceRun) -> str:
     """Why a run tells no cost of a sync; '' when it does."""
     if source.timed is None or not source.pools.each:
@@ -116,35 +133,36 @@ def from_run(view: View, params: WeightSyncParams, source: SourceRun) -> SyncInp
 def from_scratch(view: View, params: WeightSyncParams) -> SyncInputs:
     """Inputs of the published case with a published engine's rate, and what you gave in their place."""
     book = view.catalogue
-    row = row_of(book, params.engine or SCRATCH["engine"])
-    gpus = "GPU counts of W0006, from its parallelism"
+    row, gpus = row_of(book, params.engine or SCRATCH["engine"]), "GPU counts of W0006, from its parallelism"
+    llm, platform = params.llm or SCRATCH["llm"], params.platform or SCRATCH["platform"]
+    engines = 64.0
+    low, usual, high = engine_s(row, _payload(book, llm, params.sent), float(params.engine_gpus or engines))
+    why = f"{row.row_id}, {row.method}: its rate an engine GPU"
     found = [
         setting("trainer_gpus", "GPUs that train", 64.0, "GPUs", source=gpus),
-        setting("engine_gpus", "GPUs that roll out", 64.0, "GPUs", source=gpus),
+        setting("engine_gpus", "GPUs that roll out", engines, "GPUs", source=gpus),
         setting("copies", "Copies in the engines", 8.0, "copies", source="TP8 DP8 of W0006", note="exact"),
-        setting(
-            "sync_s",
-            "Weight sync as timed",
-            None,
-            "s",
-            status="derived",
-            source=f"{row.row_id}: {row.method}",
-        ),
+        setting("sync_s", "Weight sync", usual, "s", low=low, high=high, source=why),
         setting("step_s", "Step", 420.0, "s", status="measured", source=STEP_SOURCE, low=378.0, high=462.0),
     ]
-    llm, platform = params.llm or SCRATCH["llm"], params.platform or SCRATCH["platform"]
     return _finished(book, params, found, llm, platform, "", False, params.sync_s is not None)
+
+
+def _payload(book: Catalogue, llm: str, sent: str) -> float:
+    """Bytes of one copy, NaN without a model. Raises UserError for one that the catalogue does not know."""
+    shape = book.llm(llm) if llm else None
+    if shape is None and llm:
+        known = ", ".join(one.model_id for one in book.llms())
+        raise UserError(f"The catalogue has no shape of '{llm}'", "parameter llm", f"Use one of {known}.")
+    return math.nan if shape is None else shape.params_total_b * GIGA * BYTES_PER_WEIGHT[sent]
 
 
 def _finished(
     book: Catalogue, params: WeightSyncParams, found: list[Setting], llm: str, platform: str, run: str,
     colocated: bool, timed: bool,
 ) -> SyncInputs:  # fmt: skip
+    payload = _payload(book, llm, params.sent)
     shape = book.llm(llm) if llm else None
-    if shape is None and llm:
-        known = ", ".join(one.model_id for one in book.llms())
-        raise UserError(f"The catalogue has no shape of '{llm}'", "parameter llm", f"Use one of {known}.")
-    params_total = math.nan if shape is None else shape.params_total_b * GIGA
     price, price_id, no_price = gpu_price(book, params, platform)
     more = [
         setting("hidden_s", "Sync beside other work", 0.0, "s", source="what is timed is taken as exposed"),
@@ -155,6 +173,6 @@ def _finished(
     ]  # fmt: skip
     return SyncInputs(
         resolved(params, [*found, *more]), platform, platform_name(book, platform),
-        shape.name if shape is not None else "", params_total * BYTES_PER_WEIGHT[params.sent], price_id,
-        no_price, run, timed, colocated, params.engine or SCRATCH["engine"],
+        shape.name if shape is not None else "", payload, price_id, no_price, run, timed, colocated,
+        params.engine or SCRATCH["engine"],
     )  # fmt: skip

@@ -6,15 +6,11 @@ from dataclasses import dataclass
 import pandas as pd
 
 from analysis.frames import Row, records
-from analysis.weight_sync_inputs import GIGA, SyncInputs, row_of
-from data.catalogue import Catalogue
-from data.published import SyncPoint
+from analysis.weight_sync_inputs import GIGA, SyncInputs
 from models.cost import SECONDS_PER_HOUR
-from models.weight_sync import exposed_sync_s, scaled_rate
+from models.weight_sync import exposed_sync_s
 
 HOURS = 24.0
-RERUN = 26 / 14
-"""Seconds of the same sync on another cluster over the published ones (rows P0582 and P0583)."""
 
 
 @dataclass(frozen=True)
@@ -33,27 +29,11 @@ class Priced:
         return self.exposed_s / self.step_s
 
 
-def now_s(book: Catalogue, inputs: SyncInputs, values: dict[str, float]) -> float:
-    """Seconds of the sync in use: your rate, else as timed, else a published engine's rate a GPU."""
+def now_s(inputs: SyncInputs, values: dict[str, float]) -> float:
+    """Seconds of the sync in use: at your rate where you gave one, else as timed or as published."""
     if not math.isnan(values["gb_per_s"]):
         return inputs.payload_bytes / (values["gb_per_s"] * GIGA)
-    if not math.isnan(values["sync_s"]):
-        return values["sync_s"]
-    return engine_s(row_of(book, inputs.engine), inputs, values)[1]
-
-
-def engine_s(row: SyncPoint, inputs: SyncInputs, values: dict[str, float]) -> tuple[float, float, float]:
-    """Seconds that a published engine would take here: least, at its rate an engine GPU, most.
-
-    The ends keep its rate an engine GPU and its rate over all links, for nobody says which one carries over;
-    the longest is also that of another cluster (RERUN).
-    """
-    if row.sync_s is None or row.payload_gb is None or row.n_infer_gpus is None:
-        raise ValueError(f"{row.row_id} has no rate")
-    rate = row.payload_gb * GIGA / row.sync_s
-    here = float(scaled_rate(rate, row.n_infer_gpus, values["engine_gpus"]))
-    middle, other = inputs.payload_bytes / here, inputs.payload_bytes / rate
-    return min(middle, other), middle, max(middle, other) * RERUN
+    return values["sync_s"]
 
 
 def usd_per_h(inputs: SyncInputs, values: dict[str, float]) -> float:
@@ -77,9 +57,9 @@ def saved_usd(inputs: SyncInputs, values: dict[str, float], now: Priced, then: P
     return usd_per_h(inputs, values) * steps_s * (now.exposed_s - then.exposed_s)
 
 
-def day_usd(book: Catalogue, inputs: SyncInputs, given: dict[str, float]) -> float:
+def day_usd(inputs: SyncInputs, given: dict[str, float]) -> float:
     """Dollars of the syncs of a day for other inputs."""
-    values = {**given, "sync_s": now_s(book, inputs, given)}
+    values = {**given, "sync_s": now_s(inputs, given)}
     return priced(inputs, values, values["sync_s"]).usd_per_day
 
 

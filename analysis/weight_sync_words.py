@@ -7,10 +7,9 @@ import pandas as pd
 from analysis.common import figure
 from analysis.frames import Row
 from analysis.result import Figure, Notice
-from analysis.weight_sync_inputs import GIGA, SyncInputs, WeightSyncParams, row_of
-from analysis.weight_sync_model import Priced, engine_s, priced, usd_per_h
+from analysis.weight_sync_inputs import GIGA, SyncInputs, WeightSyncParams
+from analysis.weight_sync_model import Priced, priced, usd_per_h
 from analysis.words import digits3, money, percent
-from data.catalogue import Catalogue
 
 
 def answer(inputs: SyncInputs, now: Priced, best: Row | None) -> str:
@@ -36,15 +35,13 @@ def answer(inputs: SyncInputs, now: Priced, best: Row | None) -> str:
 
 
 def figures(
-    book: Catalogue, params: WeightSyncParams, inputs: SyncInputs, values: dict[str, float], now: Priced,
+    params: WeightSyncParams, inputs: SyncInputs, values: dict[str, float], now: Priced,
     best: Row | None,
 ) -> list[Figure]:  # fmt: skip
     """Seconds, rate, dollars a step and a day, and what the fastest engine would buy."""
     one, boundary, no_price = inputs.settings["sync_s"], params.boundary, inputs.no_price
     low, high = one.low, one.high
-    if not inputs.timed and math.isnan(values["gb_per_s"]):
-        low, _, high = engine_s(row_of(book, inputs.engine), inputs, values)
-    elif not math.isnan(values["gb_per_s"]):
+    if not math.isnan(values["gb_per_s"]):
         low = high = None
     ends = (
         [priced(inputs, values, end) for end in (low, high)] if low is not None and high is not None else []

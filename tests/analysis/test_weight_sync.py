@@ -6,7 +6,7 @@ import pytest
 
 import analysis
 from analysis.result import Result
-from analysis.weight_sync_model import RERUN
+from analysis.weight_sync_inputs import RERUN
 from data.errors import UserError
 from tests.analysis.conftest import Home
 
