@@ -73,6 +73,7 @@ def _scores(view: View, found: Sequence[KeptForecast]) -> tuple[list[Row], list[
         key = f"{params.basis} {params.price} {params.example}"
         if key not in histories:
             histories[key] = load_history(view, params)
+            told += histories[key].notices
         rows += _of_one(one, histories[key])
     return rows, told
 

@@ -212,6 +212,9 @@ def test_what_was_kept_is_scored_against_what_was_spent(empty_home: Home) -> Non
     assert found.figure("forecast_skill").value == pytest.approx(0)  # the mean day said the same
     assert rows(found, "kept")[0]["state"] == "scored"
     assert "few_scored" in {one.code for one in found.warnings}
+    empty_home.con.execute("UPDATE runs SET synthetic = true")
+    again = analysis.run("forecast_score", with_kept(empty_home, kept), {})
+    assert again.warnings[0].code == "synthetic"
 
 
 def test_nothing_kept_nothing_scored(empty_home: Home) -> None:

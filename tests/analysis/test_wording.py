@@ -9,7 +9,9 @@ from analysis.words import month_words, percent, plural
 from data.tables import tables
 from tests.analysis.conftest import Home, gpu_minutes
 
-ELSEWHERE = {"backtest", "nemotron", "platforms", "pricebook", "reconciliation", "scenarios"}
+ABOUT_NONE = {"forecast_score", "scenarios"}
+"""Questions about what was kept or named."""
+ELSEWHERE = {"backtest", "nemotron", "platforms", "pricebook", "reconciliation"} | ABOUT_NONE
 ABOUT_RUNS = sorted(set(analysis.QUESTIONS) - ELSEWHERE)
 """Questions that a home without a bill answers from its runs."""
 ABOUT_ONE = {"projection", "cadence", "pools", "sandboxes", "weight_sync"}
