@@ -150,7 +150,9 @@ def _names(view: View, params: CadenceParams) -> list[str]:
 
 def _stated(book: Catalogue, params: CadenceParams, rents: Rents) -> Source:
     pool = _pool(book, params, rents)
-    run = SourceRun(STATED, False, "", Pools(mode="sync_colocated", engines=pool, trainer=pool))
+    if params.llm:
+        llm_of(book, params.llm)  # refuses a model without a shape
+    run = SourceRun(STATED, False, params.llm, Pools(mode="sync_colocated", engines=pool, trainer=pool))
     asked = Asked(book, projection_params(params), run, rents, None)
     return Source(asked, params.step_s, serial_frac=params.serial_frac)
 

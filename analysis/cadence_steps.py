@@ -16,12 +16,13 @@ from analysis.projection_unknown import unknown_words
 from analysis.projection_whole import whole_draws, whole_ratio
 from data.errors import UserError
 from data.operations import operation
-from data.shapes import machine_of
+from data.shapes import llm_of, machine_of
 from models.cadence import StepLaw, grown_s, growth_of, spans_domains
 from models.longer import longer_decode, longer_training
 from models.machine import Machine
 from models.projection import Projection, composed, project
 from models.stats import z_value
+from models.train_placement import train_placement
 from models.workload import Pool
 
 DOMAIN_FACT = "nvlink_domain_placement_gain"
@@ -217,8 +218,29 @@ class Carrier:
         if params.serial_frac is None and not params.second_gpus:  # published for more GPUs: no gift to fewer
             times = max(times, self.own_gpus / gpus) if gpus < self.own_gpus else times
         missing = () if math.isfinite(ratio) else ("a peak or a published pair of whole steps is missing",)
+        if lacks := self._lacks_memory(gpus):
+            step_s, missing = np.full_like(step_s, np.nan), (*missing, lacks)
         serial = float(self.law.serial_s) * ratio
         return _Moved(None, step_s * times, np.ones_like(step_s), serial, missing, ())
+
+    def _lacks_memory(self, gpus: int) -> str:
+        """Why training does not fit `gpus` GPUs, '' where it does or nobody knows.
+
+        States of a known model where they fit the source by the model; else at least the source's bytes.
+        """
+        own, book = own_pools(self.source)[1], self.source.asked.book
+        pool = Pool(self.machine, self.count(gpus).trainer, self.aim.train_precision)
+        name, llm = self.aim.name(book), self.source.run.llm
+        if llm and book.llm(llm) is not None:
+            shape = llm_of(book, llm)
+            if train_placement(shape, own.machine, own.gpus, 0.0).best is not None:
+                there = train_placement(shape, pool.machine, pool.gpus, 0.0)
+                fits = there.best is not None or bool(there.unknown)
+                return "" if fits else f"training states of {llm} do not fit {pool.gpus} {name}"
+        held = [(one.machine.hbm_bytes or math.nan) * one.gpus for one in (own, pool)]
+        if held[1] < held[0]:
+            return f"{pool.gpus} {name} hold less than the source, and what its training needs is not known"
+        return ""
 
     def _repeated(self, sigma: float) -> Floats:
         """Factor (draws,) of one cycle to the next on the same GPUs."""

@@ -94,6 +94,17 @@ def test_the_smallest_fleet_does_and_one_unit_less_does_not(home: Home) -> None:
     assert less["fleet_gpus"] < only["fleet_gpus"] and less["p_finish"] < 0.95
 
 
+def test_what_does_not_fit_is_no_fleet(home: Home) -> None:
+    # 235.1 B x 18 bytes = 4.23 TB of states; 0.9 x 85.9 GB of an H100: 55 of them, by powers of two 64
+    curve = stated(home, targets=["h100-sxm"], step_platform="b200-hgx").tables["curve"]
+    assert curve["gpus"].min() == 64
+    small = stated(home, gpus=16, targets=["h100-sxm"])
+    assert "do not fit 16 H100" in small.answer and "not_planned" in [one.code for one in small.warnings]
+    # a model that nobody named needs what its GPUs held: 64 x 198.7 GB are 149 H100
+    bare = stated(home, targets=["h100-sxm"], llm="").tables["curve"]
+    assert bare["gpus"].min() * 85.9 >= 64 * 198.6
+
+
 def test_two_sizes_and_the_curve_that_turns(home: Home) -> None:
     # 332 s on 64 and 300 s on 128 with 10 % serial: 33.2 + 149.4 = 182.6 expected, 117.4 s of growth
     found = stated(home, serial_frac=0.1, second_gpus=128, second_step_s=300, **QUIET)
