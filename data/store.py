@@ -15,6 +15,7 @@ import duckdb
 
 from data.errors import HomeBusyError, UserError
 from data.forecasts import kept
+from data.memo import Memo
 from data.migrations import migrate
 from data.view import View, open_view
 from data.workspace import MONEY_KINDS, Workspace, utc_now
@@ -39,6 +40,7 @@ class Store:
         """Use `Store.open`; a second object on one home would not share the write lock."""
         self.home = home
         self.notices: list[str] = []
+        self._memo = Memo()
         self._write_lock = threading.RLock()
         self._gate = threading.Condition()
         self._views = 0
@@ -128,7 +130,7 @@ class Store:
             cursor = self.cursor()
             try:
                 money = self.workspace.decisions(live_only=True, kinds=MONEY_KINDS)
-                view = open_view(cursor, self.parts, money)
+                view = open_view(cursor, self.parts, money, self._memo)
                 yield replace(view, forecasts=partial(kept, self.workspace))
             finally:
                 _rollback(cursor)

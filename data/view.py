@@ -11,6 +11,7 @@ import duckdb
 import pandas as pd
 
 from data.gpu.parts import empty_samples_sql, samples_sql
+from data.memo import Memo
 from data.sql import first
 from data.workspace import utc_now
 
@@ -28,6 +29,7 @@ class View:
     the time of the last upload, else None. `home_is_synthetic`: there is data and all of it is example data.
     `money`: live decisions about prices, currencies and shared costs, oldest first. `day` (UTC): the day for
     which the price book is read. `forecasts()`: those that were kept, oldest first, also later than the view.
+    `memo` holds what other views of the same store and version have read.
     """
 
     cursor: duckdb.DuckDBPyConnection
@@ -38,6 +40,7 @@ class View:
     money: tuple["Decision", ...] = ()
     day: date = field(default_factory=lambda: utc_now().date())
     forecasts: Callable[[], tuple["KeptForecast", ...]] = tuple
+    memo: Memo = field(default_factory=Memo, repr=False, compare=False)
 
     @property
     def money_version(self) -> int:
@@ -57,11 +60,18 @@ class View:
 
     def frame(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> pd.DataFrame:
         """Rows of a SELECT; `params` are bound to `?` or `$name`."""
-        return self.cursor.execute(sql, params or None).df()
+        return self.memo.ask(
+            self.data_version, sql, params, lambda: self.cursor.execute(sql, params or None).df()
+        )
 
     def rows(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> list[tuple[Any, ...]]:
         """Rows of a SELECT as tuples."""
-        return self.cursor.execute(sql, params or None).fetchall()
+        return self.memo.ask(
+            self.data_version,
+            f"rows {sql}",
+            params,
+            lambda: self.cursor.execute(sql, params or None).fetchall(),
+        )
 
     def gpu_parts_sql(self, gpu_ids: Sequence[str] | None = None) -> str:
         """A parenthesised SELECT over the samples of these GPUs (all when None), columns of `gpu_samples`."""
@@ -83,7 +93,9 @@ def gpu_parts_sql(
     return f"(SELECT * FROM {samples_sql([parts / name for (name,) in found])}{wanted})"
 
 
-def open_view(cursor: duckdb.DuckDBPyConnection, parts: Path, money: Sequence["Decision"] = ()) -> View:
+def open_view(
+    cursor: duckdb.DuckDBPyConnection, parts: Path, money: Sequence["Decision"] = (), memo: Memo | None = None
+) -> View:
     """Pin a snapshot on `cursor`; the caller ends its transaction."""
     cursor.execute("BEGIN TRANSACTION READ ONLY")
     row = first(
@@ -98,7 +110,7 @@ def open_view(cursor: duckdb.DuckDBPyConnection, parts: Path, money: Sequence["D
     )
     if row is None:
         raise RuntimeError("an aggregate returned no row")
-    return View(cursor, parts, str(row[0]), row[1], bool(row[2]), tuple(money))
+    return View(cursor, parts, str(row[0]), row[1], bool(row[2]), tuple(money), memo=memo or Memo())
 
 
 def _text(value: str) -> str:
