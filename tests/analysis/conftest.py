@@ -2,7 +2,9 @@
 
 import dataclasses
 from collections.abc import Iterator
+from copy import copy
 from datetime import datetime, timedelta
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -150,11 +152,28 @@ def evaluation(
     }  # fmt: skip
 
 
+@cache
+def _made(fill: bool) -> Home:
+    """One home a process, empty or worked by hand: making the tables takes longer than most questions."""
+    home = Home()
+    if fill:
+        _fill(home)
+    return home
+
+
+def _lent(fill: bool) -> Iterator[Home]:
+    """The home as it was made, for one test: all that the test writes is rolled back."""
+    made = _made(fill)
+    home = copy(made)
+    home.book = tiny_book()
+    home.con.execute("BEGIN")
+    yield home
+    home.con.execute("ROLLBACK")
+
+
 @pytest.fixture
 def empty_home() -> Iterator[Home]:
-    home = Home()
-    yield home
-    home.con.close()
+    yield from _lent(fill=False)
 
 
 @pytest.fixture(scope="module")
@@ -176,7 +195,10 @@ def home() -> Iterator[Home]:
     apart    train 2 H100 + rollout 6 H100 x 1800 s = 1 + 3 GPU-h = $2 + $6; sandbox 10 cores x 1800 s = 5
     core-h.
     """
-    home = Home()
+    yield from _lent(fill=True)
+
+
+def _fill(home: Home) -> None:
     home.add("campaigns", {"campaign": "math", "shipped_checkpoint": "steady@300"})
     for run, mode in (("steady", "sync"), ("broken", "sync"), ("apart", "async")):
         home.add(
@@ -185,8 +207,6 @@ def home() -> Iterator[Home]:
     _steady(home)
     _broken(home)
     _apart(home)
-    yield home
-    home.con.close()
 
 
 def _attempt(

@@ -14,7 +14,7 @@ import analysis
 from analysis.kept import forget
 from data.queries.sums import mean, total
 from data.store import Store, get_store
-from tests.analysis.conftest import Home, gpu_minutes
+from tests.examples import in_turn
 
 THREADS = (1, 4)
 EVERYTHING = {"boundary": "full"}
@@ -30,7 +30,7 @@ def example(example_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     store.close()
 
 
-@pytest.mark.parametrize("question", sorted(analysis.QUESTIONS))
+@pytest.mark.parametrize("question", in_turn(sorted(analysis.QUESTIONS)))
 def test_every_question_on_the_example(example: Store, question: str) -> None:
     found = set()
     asked = EVERYTHING | (
@@ -42,16 +42,6 @@ def test_every_question_on_the_example(example: Store, question: str) -> None:
             view.cursor.execute(f"SET threads = {threads}")
             found.add(analysis.run(question, view, asked).to_json())
     assert len(found) == 1
-
-
-@pytest.mark.parametrize("question", sorted(analysis.QUESTIONS))
-def test_row_order_is_irrelevant(home: Home, question: str) -> None:
-    gpu_minutes(home)
-    home.con.execute("UPDATE steps SET step_s = step_s * (1 + step / 7.0), tok_gen = tok_gen / (step + 0.3)")
-    home.con.execute("UPDATE step_phases SET seconds = seconds / (step + 0.7)")
-    before = analysis.run(question, home.view(), EVERYTHING).to_json()
-    home.shuffle()
-    assert analysis.run(question, home.view(), EVERYTHING).to_json() == before
 
 
 @settings(deadline=None)

@@ -8,6 +8,7 @@ import analysis
 from analysis.words import month_words, percent, plural
 from data.tables import tables
 from tests.analysis.conftest import Home, gpu_minutes
+from tests.examples import in_turn
 
 ABOUT_NONE = {"forecast_score", "scenarios"}
 """Questions about what was kept or named."""
@@ -17,7 +18,7 @@ ABOUT_RUNS = sorted(set(analysis.QUESTIONS) - ELSEWHERE)
 ABOUT_ONE = {"projection", "cadence", "pools", "sandboxes", "weight_sync"}
 
 
-@pytest.mark.parametrize("question", ABOUT_RUNS)
+@pytest.mark.parametrize("question", in_turn(ABOUT_RUNS, turn=1))
 def test_made_up_data_is_said_first(home: Home, question: str) -> None:
     home.con.execute("UPDATE runs SET synthetic = true WHERE run = 'steady'")
     home.con.execute("UPDATE allocations SET platform = 'gb300-nvl72' WHERE run = 'broken'")
