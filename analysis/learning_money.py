@@ -62,7 +62,8 @@ def priced(found: Fitted, params: CurveParams) -> Priced:
     bought = forecast(curve, budget, spent.at, lambda x: factors * spent.at(x), seed=params.seed + 2)
     stop = None
     if params.worth_usd is not None:
-        stop = stop_line(curve, params.worth_usd, steady, drawn)
+        by_then = (spent.at, lambda x: factors * spent.at(x))
+        stop = stop_line(curve, params.worth_usd, steady, drawn, totals=by_then)
     marginal = marginal_cost(curve, curve.x_last, steady, drawn)
     return Priced(target, amount, cost, _held(found, target), marginal, budget, bought, stop)
 

@@ -210,7 +210,7 @@ def score_figure(
     fig = go.Figure(lines)
     label, subtitle = score_axis(frame)
     if any(trace.error_y.array is not None for trace in fig.data):
-        subtitle += "; whiskers: 95 % interval of each score"
+        subtitle += "; whiskers: 95 % interval of each score, its tasks as if independent"
     elif known:
         subtitle += "; too many points to draw their 95 % intervals"
     return fig, label, subtitle

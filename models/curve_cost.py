@@ -206,18 +206,21 @@ def stop_line(
     price: Price,
     price_draws: Price | None = None,
     spent: float | None = None,
+    totals: tuple[Price, Price] | None = None,
 ) -> Stop:
     """Where the marginal point costs more than it is worth; whether going on from the amount `spent` pays.
 
     Going on does not pay where the line is passed, or where all points up to the line are worth less than
-    they cost together. `spent` is the last amount seen if not given. Raises ValueError unless a point is
-    worth something.
+    they cost together. `spent` is the last amount seen if not given. `totals`: USD by then and its draws,
+    where the price above is a rate that was not paid all along. Raises ValueError unless a point is worth
+    something.
     """
     if not usd_per_point_worth > 0:
         raise ValueError(f"a point must be worth more than 0 USD: {usd_per_point_worth}")
     now = curve.x_last if spent is None else spent
     first, last = min(curve.x_first, now) / 100, curve.x_last * FAR
     drawn_price = price_draws or price
+    by_then = totals or (price, drawn_price)
     at = stop_amount(curve.fit, price, usd_per_point_worth, first, last)
     drawn = stop_amount(curve.draws, drawn_price, usd_per_point_worth, first, last)
     held = np.broadcast_to(np.asarray(now), drawn.shape)
@@ -228,7 +231,7 @@ def stop_line(
     stops = (drawn <= held) | (np.isfinite(drawn) & (gain / POINT * usd_per_point_worth < costs))
     made = [
         (float(at), drawn),
-        (float(_usd(price, at)), _usd(drawn_price, drawn)),
+        (float(_usd(by_then[0], at)), _usd(by_then[1], drawn)),
         (float(curve.fit.score(at)), curve.draws.score(drawn)),
     ]
     ends = [interval_of(value, draws, curve.n, curve.confidence) for value, draws in made]

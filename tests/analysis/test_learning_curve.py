@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -72,6 +73,18 @@ def test_budget_and_stop_line(known: Home) -> None:
     assert 0.02 / slope == pytest.approx(7_600 * 2 / 2.75, rel=1e-3)
 
 
+def test_the_stop_line_is_what_had_been_spent_by_then(known: Home) -> None:
+    """Tokens that come faster and faster: early ones were dearer than the mean of the run, and were paid."""
+    known.con.execute("UPDATE steps SET tok_gen = 1e6 * step")
+    found = ask(known, worth_usd=1_000, fit_in="tokens")
+    stop, points = found.tables["stop"].iloc[0], found.tables["points"]
+    # between the evaluations, which cost $2,000 a step: n (n + 1) / 2 million tokens by step n
+    assert points["amount"].max() == 18 * 19 / 2 * 1e6 > stop["amount"] > points["amount"].min()
+    by_then = np.interp(stop["amount"], points["amount"], points["usd"])
+    assert stop["usd"] == pytest.approx(by_then)
+    assert stop["usd"] > 1.05 * stop["amount"] * 36_000 / points["amount"].max()
+
+
 def test_beyond_the_top_is_not_reachable_in_words(known: Home) -> None:
     found = ask(known, target=0.8)
     figure = found.figure("cost_to_target")
@@ -101,8 +114,6 @@ def test_every_axis_has_the_last_point_where_the_files_put_it(known: Home) -> No
 
 
 def test_beyond_the_last_evaluation_the_mean_rate_counts() -> None:
-    import numpy as np
-
     along = Along(np.array([0.0, 1.0, 2.0]), np.array([0.0, 10.0, 40.0]))
     assert along.at(np.array([0.5, 1.5, 3.0])).tolist() == [5.0, 25.0, 60.0]
 
@@ -146,8 +157,6 @@ def test_unknown_ends_survive_json(known: Home) -> None:
 
 def test_a_platform_at_half_the_price_halves_every_dollar(known: Home) -> None:
     """A step at half the dollars and a quarter of the seconds: $23.1k instead of $46.2k, 23.1 h over 4."""
-    import numpy as np
-
     from analysis.learning_fit import fit, load
     from analysis.learning_money import priced
     from analysis.learning_platforms import Placed, _lines, _row
