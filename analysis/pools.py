@@ -24,7 +24,7 @@ from analysis.pools_modes import (
     verdict,
     ways_split,
 )
-from analysis.pools_words import answer, figures, notices
+from analysis.pools_words import answer, figures, notices, unusual
 from analysis.result import Notice, Result
 from data.recipes import recipes
 from data.view import View
@@ -76,7 +76,7 @@ def _answered(view: View, params: PoolsParams, inputs: PoolsInputs, told: tuple[
     way: Way = "one_step_off" if params.max_staleness == 0 else params.mode
     found = {one: found_way(plan, one) for one in WAYS}
     split = thinned(ways_split(plan, way))
-    rows = _splits(plan, way, split)
+    rows, band = _splits(plan, way, split), _published(view, found[way])
     return result(
         "pools", view, params, answer(plan, found, way, verdict(plan, found)),
         headline=figures(plan, found, way, rows),
@@ -84,7 +84,7 @@ def _answered(view: View, params: PoolsParams, inputs: PoolsInputs, told: tuple[
             "splits": rows,
             "buffer": _buffer(plan, found[way]),
             "modes": _modes(plan, found),
-            "published": _published(view, found[way]),
+            "published": band,
             "nearby": _nearby(plan, way, split, found[way]),
             "settings": settings_table(inputs.settings),
             "tornado": tornado(
@@ -93,7 +93,7 @@ def _answered(view: View, params: PoolsParams, inputs: PoolsInputs, told: tuple[
             ),
         },
         assumptions=assumed(inputs.settings),
-        notices=[*told, *inputs.notices, *notices(plan, found)],
+        notices=[*told, *inputs.notices, *notices(plan, found), *unusual(found[way], band)],
         prices=pd.DataFrame({"price_id": [inputs.price_id] if inputs.price_id else []}),
     )  # fmt: skip
 

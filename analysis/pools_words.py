@@ -114,3 +114,15 @@ def notices(plan: Plan, found: dict[Way, Found]) -> list[Notice]:
     words = "A split of another size changes parallelism and memory, which are not checked here."
     out.append(Notice("parallelism", words, run))
     return out
+
+
+def unusual(one: Found, band: pd.DataFrame) -> list[Notice]:
+    """A notice when the split lies outside all published ones."""
+    if band["inside"].all():
+        return []
+    ratio, spans = one.rollout_gpus / one.train_gpus, band["ratio_rollout_train"]
+    words = (
+        f"{digits3(ratio)} rollout GPUs for one that trains lies outside the {len(band)} published splits "
+        f"({digits3(spans.min())} to {digits3(spans.max())}): check the seconds of both pools."
+    )
+    return [Notice("unusual_split", words)]

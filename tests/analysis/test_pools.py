@@ -125,12 +125,17 @@ def test_the_best_split_in_a_tornado_and_five_inputs_at_most(home: Home) -> None
 
 
 def test_published_splits_are_a_band(home: Home) -> None:
-    rows = asked(home).tables["published"].set_index("recipe_id")
+    found = asked(home)
+    rows = found.tables["published"].set_index("recipe_id")
     assert rows.loc["ultra-rlvr-phase1", "ratio_rollout_train"] == pytest.approx(172 / 64)
-    assert rows.loc["ultra-rlvr-phase1", "rollout_frac"] == pytest.approx(172 / 256)
-    assert rows.loc["ultra-rlvr-phase1", "side_frac"] == pytest.approx(20 / 256)
+    assert rows.loc["ultra-swe-teacher", "ratio_rollout_train"] == 1
+    assert rows.loc["ultra-mopd", "rollout_frac"] == pytest.approx(128 / 224)
+    assert rows.loc["ultra-mopd", "side_frac"] == pytest.approx(32 / 224)
     parts = rows[["train_frac", "rollout_frac", "side_frac"]].sum(axis=1)
     assert parts.to_numpy() == pytest.approx(np.ones(len(rows)))
+    assert rows["inside"].all() and "unusual_split" not in {w.code for w in found.warnings}
+    odd = asked(home, rollout_gpu_s=7000.0, train_gpu_s=100.0, max_staleness=4)
+    assert not odd.tables["published"]["inside"].any() and "unusual_split" in {w.code for w in odd.warnings}
 
 
 def test_refusals_name_the_place_and_the_remedy(home: Home) -> None:
