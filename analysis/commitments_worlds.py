@@ -89,7 +89,8 @@ def beliefs(params: CommitmentsParams) -> dict[str, Setting]:
     """What may come, as settings with badge and source; ranges where the tornado moves them."""
     out = {}
     for name, (label, unit, source) in _BELIEFS.items():
-        value, given = float(getattr(params, name)), name in params.model_fields_set
+        value = float(getattr(params, name))
+        given = value != CommitmentsParams.model_fields[name].default
         low, high = _ENDS.get(name, (None, None))
         if low is not None and high is not None:
             low, high = min(low, value), max(high, value)

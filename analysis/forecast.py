@@ -243,7 +243,8 @@ def _assumptions(basis: Basis) -> list[Assumption]:
         ("growth_frac_month", "Growth of use", "fraction per month", "no trend is taken for granted"),
         ("decline_mid", "Yearly fall of prices", "fraction per year", "none published: prices stay"),
     ):
-        value, given = getattr(params, name), name in params.model_fields_set
+        value = getattr(params, name)
+        given = value != ForecastParams.model_fields[name].default
         told = ("user", "your setting") if given else ("derived", nothing)
         out.append(Assumption(label, value or 0.0, unit, *told, ""))
     for one in basis.plan:

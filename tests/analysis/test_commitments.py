@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 import analysis
-from analysis.commitments_worlds import months_from
+from analysis.commitments_worlds import CommitmentsParams, months_from
 from analysis.result import Result
 from data.errors import UserError
 from tests.analysis.conftest import T0, Home, pool
@@ -166,3 +166,12 @@ def test_the_tornado_marks_five_and_moves_the_mix(empty_home: Home) -> None:
     assert swings == sorted(swings, reverse=True)
     demand = next(row for row in rows if row["input"] == "demand")
     assert demand["base_at_low"] < demand["base_at_high"] and demand["at_low_usd"] < demand["at_high_usd"]
+
+
+def test_a_default_is_not_called_your_setting(empty_home: Home) -> None:
+    """A page and a notebook pass every parameter, also those nobody touched."""
+    steady(empty_home, 16)
+    every = {**CommitmentsParams().model_dump(mode="json"), **CERTAIN, **QUOTES, "next_months": 12}
+    told = {a.name: a.status for a in analysis.run("commitments", empty_home.view(), every).assumptions}
+    assert told["Price drop it brings for the same work"] == "derived"
+    assert told["Months until the next generation"] == "user"
