@@ -106,7 +106,9 @@ def figures(params: CadenceParams, focus: Plan, best_steps: int | None) -> list[
         ),
         figure("cadence_goodput", fleet.goodput_frac, n=params.draws, missing=missing),
         figure(
-            "cadence_checkpoint_steps", best_steps, missing="a measured goodput stands for saves and failures"
+            "cadence_checkpoint_steps",
+            best_steps,
+            missing=missing or "a measured goodput stands for saves and failures",
         ),
         _spent("cadence_usd_per_cycle", focus.usd, no_price, paid, params),
         _spent("cadence_usd_per_year", focus.usd_year, no_price, paid, params),
