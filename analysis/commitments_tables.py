@@ -119,7 +119,7 @@ def mix_rows(stage: Stage, worlds: Mapping[str, World], chosen: Choice) -> pd.Da
               sums["reserved_1y"], _why(stage, RESERVED_1Y, worlds) or later),
         _part("on_demand", "On demand", NAN, NAN, sums["on_demand"], "what the rest does not hold"),
     ]  # fmt: skip
-    rows[-1]["gpu_h_frac"] = short / demanded if demanded > 0 else NAN
+    rows[-1]["gpu_h_frac"] = min(1.0, round(short / demanded, 12)) if demanded > 0 else NAN
     return table(rows, MIX, MIX[2:6])
 
 

@@ -7,6 +7,7 @@ tangents; those that bind are added until the solution is exact (Kelley, The cut
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.optimize import LinearConstraint, linprog, milp
@@ -24,6 +25,12 @@ from models.commitments import (
 from models.workload import Floats
 
 FIRST_CUTS = 9
+SIZE = 1e4
+"""Dollars are told to the solver in parts of 1 / SIZE of the dearest year, because its tolerances (1e-7 for
+costs, 1e-6 for rows) are absolute.
+"""
+SLACK = 1e-5
+"""By how much of such a part the on-demand dollars of a solution may be understated: 1e-9 of the year."""
 ROUNDS = 200
 
 
@@ -39,6 +46,12 @@ class _Columns:
     def years(self) -> int:
         return self.problem.worlds[0].years
 
+    @cached_property
+    def part_usd(self) -> float:
+        """USD of one unit of account in the solver."""
+        dearest = max(s.at(0) for w in self.problem.worlds for s in w.shortfalls)
+        return max(dearest, 1.0) / SIZE
+
     @property
     def count(self) -> int:
         return 3 + len(self.problem.worlds) * (2 * self.years - 1)
@@ -48,7 +61,7 @@ class _Columns:
         return 2 if year == 0 else 3 + world * (self.years - 1) + year - 1
 
     def burst(self, world: int, year: int) -> int:
-        """USD on demand of that year."""
+        """On demand of that year, in `part_usd`."""
         return 3 + len(self.problem.worlds) * (self.years - 1) + world * self.years + year
 
     def fleet(self, world: int, year: int) -> Floats:
@@ -58,16 +71,16 @@ class _Columns:
         return row
 
     def prices(self) -> Floats:
-        """Objective: expected present value, (count,)."""
+        """Objective: expected present value in `part_usd`, (count,)."""
         out = np.zeros(self.count)
         for s, world in enumerate(self.problem.worlds):
-            prob = world.prob_frac
+            prob = world.prob_frac / self.part_usd
             out[0] += prob * (world.own_usd or 0.0)
             out[1] += prob * (world.reserved_3y_usd or 0.0) * self.problem.node
             for year in range(self.years):
                 rents = world.reserved_1y_usd
                 out[self.later(s, year)] += prob * (rents[year] if rents else 0.0) * self.problem.node
-                out[self.burst(s, year)] += prob
+                out[self.burst(s, year)] += world.prob_frac
         return out
 
     def bounds(self) -> tuple[Floats, Floats]:
@@ -112,9 +125,10 @@ class _Cuts:
         """Add `burst >= tangent at fleet`."""
         problem = self.columns.problem
         intercept, slope = problem.worlds[world].shortfalls[year].tangent(fleet)
-        row = -slope * self._fleets[world, year]
+        usd = self.columns.part_usd
+        row = -slope / usd * self._fleets[world, year]
         row[self._bursts[world, year]] = 1.0
-        self._add(row, intercept + slope * problem.held)
+        self._add(row, (intercept + slope * problem.held) / usd)
 
     def violated(self, x: Floats) -> bool:
         """Add the tangents at a solution that understates its on-demand dollars; False when it does not."""
@@ -122,8 +136,8 @@ class _Cuts:
         for s, world in enumerate(problem.worlds):
             for year, short in enumerate(world.shortfalls):
                 fleet = problem.held + float(self._fleets[s, year] @ x)
-                told, true = float(x[self._bursts[s, year]]), short.at(fleet)
-                if true > told + 1e-7 * max(1.0, true):
+                told, true = float(x[self._bursts[s, year]]), short.at(fleet) / self.columns.part_usd
+                if true > told + SLACK:
                     self.touch(s, year, fleet)
                     found = True
         return found
@@ -136,10 +150,9 @@ def best_mix(problem: Problem) -> tuple[Mix, float]:
     low, high = columns.bounds()
     whole = np.zeros(columns.count)
     whole[: columns.burst(0, 0)] = 1
-    scale = max(1.0, float(max(s.at(0) for w in problem.worlds for s in w.shortfalls)))
     for _ in range(ROUNDS):
         found = milp(
-            columns.prices() / scale,
+            columns.prices(),
             constraints=LinearConstraint(np.array(cuts.rows), np.array(cuts.least), np.inf),
             bounds=(low, high),
             integrality=whole,
@@ -177,7 +190,7 @@ def unit_dual_usd(problem: Problem, units: int) -> float:
         if found.x is None:
             raise UnservedError("no allowed mix serves the demand")
         if not cuts.violated(found.x):
-            return -float(found.eqlin.marginals[0])
+            return -float(found.eqlin.marginals[0]) * columns.part_usd
     raise RuntimeError("the tangents did not settle")
 
 

@@ -170,3 +170,16 @@ def test_what_the_next_generation_takes_from_owned_gpus() -> None:
     assert stranded_usd(1.0, 48, path) == pytest.approx(0.3 * 8760)
     assert stranded_usd(1.0, 36, path) == 0.0
     assert stranded_usd(1.0, 48, StepPath(36, 0.0, 0.0, step_month=36, step_frac=0.3)) == 0.0
+
+
+def test_large_fleets_are_no_rounding_error() -> None:
+    """500 GPUs busy 90 % of three years at $9 against $5 reserved: all are reserved, 500 x 26,280 x $5, in
+    two worlds of which one costs less on demand. Solver tolerances are absolute, dollars are not.
+    """
+    hours = 26_280.0
+    worlds = tuple(
+        world([(500, 0.9), (0, 0.1)], months=36, name=name, prob=0.5, burst=usd * 730, r3=5 * hours)
+        for name, usd in (("plan", 9.0), ("next", 7.0))
+    )
+    mix, usd = best_mix(Problem(worlds, node=4, unit=72))
+    assert mix == Mix(servers_3y=125) and usd == pytest.approx(500 * hours * 5)
