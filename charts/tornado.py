@@ -18,7 +18,7 @@ from charts.theme import Mode
 TITLE = "What moves the answer"
 FIVE, YOURS = 5, "yours to set"
 LOW, HIGH = "input at its low end", "input at its high end"
-MEASURED = frozenset({"measured", "published range", "published", "derived"})
+MEASURED = frozenset({"measured", "published range", "published", "second_hand", "vendor_spec", "analyst"})
 """Where a range comes from runs or publications its bar is solid, else dotted as every assumption."""
 
 
@@ -78,7 +78,8 @@ def outcome_of(result: Result) -> Outcome | None:
     frame = result.tables.get("tornado")
     if frame is not None and {"outcome", "outcome_unit"} <= set(frame.columns) and len(frame):
         first = frame.iloc[0]
-        return Outcome("at_low", "at_high", str(first["outcome"]), str(first["outcome_unit"]))
+        words = str(first["outcome"])
+        return Outcome("at_low", "at_high", words[:1].upper() + words[1:], str(first["outcome_unit"]))
     return OUTCOMES.get(result.analysis)
 
 

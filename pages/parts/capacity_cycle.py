@@ -36,7 +36,7 @@ LABELS = {
     "gpus": "GPUs at work",
     "spare_gpus": "Spare GPUs",
     "fleet_gpus": "GPUs in all",
-    "racks": "Racks",
+    "racks": "Racks (–: not built in racks)",
     "p_finish": "Finishes in time",
     "cycle_h": "Cycle, p50 (h)",
     "cycle_h_low": "Cycle, p10 (h)",
@@ -53,7 +53,7 @@ LABELS = {
     "kind": "Step is",
     "missing": "Why not",
     "times": "Length (x)",
-    "gpus_needed": "GPUs needed then",
+    "gpus_needed": "GPUs needed then (–: no fleet is sure enough)",
     "racks_needed": "Racks needed then",
     "campaign": "Campaign",
     "length_times": "Length (x today)",
@@ -119,7 +119,7 @@ def show(result: Result, mode: Mode) -> None:
         show_table(result, "campaigns", title="Campaigns of a cycle", labels=LABELS, percent=("frac",))
     elif section == "If it grows":
         show_table(_named(result), "length", title="If responses grow, on the same fleet", labels=LABELS,
-                   percent=("p_finish",), blank={"gpus_needed": "no fleet is sure enough"})  # fmt: skip
+                   percent=("p_finish",))  # fmt: skip
     elif section == "Failures":
         show_table(result, "failures", title="How often a job of this size fails", labels=LABELS)
         show_table(result, "checkpoint", title="Checkpoint period", labels=LABELS)
@@ -140,7 +140,7 @@ def _looked_at(result: Result) -> str:
 def show_tables(result: Result) -> None:
     """Draw the smallest fleet of each platform."""
     show_table(result, "platforms", title="The fleet on each platform", columns=PLATFORMS, labels=LABELS,
-               percent=("p_finish",), blank={"racks": "not built in racks"},
+               percent=("p_finish",),
                optional=("missing", "spare_gpus", "fleet_gpus", "racks"))  # fmt: skip
 
 

@@ -7,6 +7,8 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
+from analysis import QUESTIONS
+from analysis.frames import records
 from analysis.result import Result
 from charts import pools, sandbox_plan, sync_engines
 from charts.theme import Mode
@@ -23,6 +25,7 @@ from pages.parts.tables import show_table
 
 BASES = {"run": "A measured run", "scratch": "From scratch"}
 FIRST = "the first that can be planned"
+USUAL = "the usual one"
 OWN = "the run's, or a usual one"
 COMMON = (
     Field("usd_per_gpu_h", "Price of a GPU-hour (USD)", 0.01, 1000, 0.1),
@@ -116,24 +119,24 @@ SANDBOXES = Plan(
     "sb",
     {
         "": (
-            count("gpus", "GPUs that generate", 1, 1_000_000, 8),
+            count("gpus", "GPUs that generate", 1, 100_000, 8),
             count("rollouts_per_step", "Rollouts a step", 1, 10_000_000, 128),
-            Field("longest_wait_s", "Longest wait, p95 (s)", 0.001, 1e5, 0.5),
+            Field("longest_wait_s", "Longest wait, p95 (s)", 0.001, 3600, 0.5),
         ),
         "Calls and their time": (
             Field("rollout_phase_s", "Rollout phase (s)", 0.001, 1e6, 60),
-            Field("in_flight", "Rollouts at a time", 1, 1e5, 64),
+            count("in_flight", "Rollouts at a time", 1, 20_000, 64),
             Field("calls_per_rollout", "Calls of a rollout", 0.001, 1e5, 5),
             Field("busy_s", "Busy for (s a call)", 0.0001, 1e5, 0.1),
             percent("busy_cv", "Busy time varies by", 0, 2000),
             Field("cold_s", "Cold start (s)", 0, 1e5),
             Field("cold_p95_s", "Cold start, p95 (s)", 0, 1e5),
-            percent("cold_frac", "Calls that start cold"),
+            Field("queued_s", "Waited when measured (s a call)", 0, 1e6),
         ),
         "A sandbox, its CPU, prices": (
             Field("cores_per_sandbox", "Cores of a sandbox", 0.01, 1024, 0.5),
             Field("mem_gib", "Memory of a sandbox (GiB)", 0.01, 4096),
-            Field("cores_per_gpu", "Cores a GPU to look at", 0.001, 1e4),
+            Field("cores_per_gpu", "Cores a GPU to look at", 0.001, 1024),
             count("gpus_per_node", "GPUs of a node", 1, 72),
             percent("latency_frac", "Part of a decode step that a smaller batch does not shorten"),
             percent("cpu_frac", "Busy time that is work of the CPU"),
@@ -153,7 +156,6 @@ SANDBOXES = Plan(
     ),
     (
         ("hold", "A container is held for", {"rollout": "The whole rollout", "call": "Each call"}, "rollout"),
-        ("cpu", "CPU", {"x86-reference": "x86", "grace": "Grace", "vera": "Vera (claim)"}, "x86-reference"),
         ("cores_from", "Cores are", {"rented": "Rented", "host": "The GPU host's own"}, "rented"),
     ),
     labels={
@@ -208,11 +210,11 @@ def asked_of(plan: Plan, state: PageState) -> dict[str, Any]:
     asked = _source(plan, state)
     published = compute_or_stop(plan.question, asked)
     every = [one for box in plan.boxes.values() for one in box]
-    known = settings_of(published, every)
+    known = settings_of(published, QUESTIONS[plan.question].params, every)
     for title, wanted in plan.boxes.items():
         if not title:
             asked |= fields(plan.prefix, wanted, known)
-            asked |= _choices(plan)
+            asked |= _choices(plan) | (_engine(published) if plan.llm else {})
             continue
         with st.expander(title, key=f"{plan.prefix}_box_{title[:6]}"):
             asked |= fields(plan.prefix, wanted, known)
@@ -246,6 +248,18 @@ def _choices(plan: Plan) -> dict[str, Any]:
         name: segments(f"{plan.prefix}_{name}", label, list(words), first, words.__getitem__)
         for name, label, words, first in plan.choices
     }
+
+
+def _engine(published: Result) -> dict[str, Any]:
+    """The published engine whose rate stands in where no sync was timed."""
+    rows = [row for row in records(published.tables["engines"]) if row["row_id"] != sync_engines.NOW]
+    names = {"": USUAL} | {
+        str(row["row_id"]): f"{row['method']} ({row['model']}, {row['row_id']})" for row in rows
+    }
+    picked = dropdown(
+        "ws_engine", "Engine, where none was timed", list(names), "", names.__getitem__, width=WIDE
+    )
+    return {"engine": picked}
 
 
 def show(plan: Plan, result: Result, mode: Mode) -> None:

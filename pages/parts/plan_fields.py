@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 from analysis.frames import records
+from analysis.params import Params
 from analysis.result import Result
 from analysis.words import digits3
 from pages.parts.generation_address import number
@@ -83,23 +84,37 @@ def fields(prefix: str, wanted: Sequence[Field], known: Mapping[str, Known]) -> 
     return out
 
 
-def settings_of(result: Result, wanted: Sequence[Field]) -> dict[str, Known]:
-    """Return what counts for empty fields by the table `settings` of an answer to no input at all."""
+def settings_of(result: Result, kind: type[Params], wanted: Sequence[Field]) -> dict[str, Known]:
+    """Return what counts for empty fields by the table `settings` of an answer to no input at all, else by
+    the defaults of the parameters.
+    """
     frame = result.tables.get("settings")
-    scales = {one.name: one.scale for one in wanted}
-    if frame is None:
-        return {}
-    return {row["name"]: _known(row, scales.get(row["name"], 1.0)) for row in records(frame)}
+    by_name = {one.name: one for one in wanted}
+    out = {}
+    for one in wanted:
+        default = kind.model_fields[one.name].default
+        out[one.name] = Known(_shown(default, one) if _is_number(default) else "")
+    for row in records(frame) if frame is not None else []:
+        if row["name"] in by_name:
+            out[row["name"]] = _known(row, by_name[row["name"]])
+    return out
 
 
-def _known(row: Mapping[str, Any], scale: float) -> Known:
-    value = row.get("value")
-    there = isinstance(value, int | float) and value == value
-    shown = f"{digits3(float(str(value)) * scale)}" if there else str(value or "") or "not published"
-    low, high = row.get("low"), row.get("high")
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == value
+
+
+def _shown(value: Any, one: Field) -> str:
+    typed = float(value) * one.scale
+    return f"{typed:,.0f}" if typed == int(typed) else digits3(typed)
+
+
+def _known(row: Mapping[str, Any], one: Field) -> Known:
+    value, low, high = row.get("value"), row.get("low"), row.get("high")
+    shown = _shown(value, one) if _is_number(value) else "not published"
     ends = ""
-    if isinstance(low, int | float) and isinstance(high, int | float) and low == low and high == high:
-        ends = f"range {digits3(low * scale)} to {digits3(high * scale)}" if low < high else ""
+    if _is_number(low) and _is_number(high) and float(str(low)) < float(str(high)):
+        ends = f"range {_shown(low, one)} to {_shown(high, one)}"
     badge = status_label(str(row.get("status") or ""))
     parts = (badge, ends, row.get("source"), row.get("date"), row.get("note"))
     return Known(shown, "; ".join(str(p) for p in parts if p and p == p))
@@ -115,9 +130,10 @@ def defaults_of(
     out = {}
     for one in wanted:
         value, item = model.get(one.name), held.get(names.get(one.name, ""))
-        there = isinstance(value, int | float) and not isinstance(value, bool)
         told = (status_label(item.status), item.source, item.date) if item else ()
-        out[one.name] = Known(f"{value * one.scale:,.6g}" if there else "", "; ".join(t for t in told if t))
+        out[one.name] = Known(
+            _shown(value, one) if _is_number(value) else "", "; ".join(t for t in told if t)
+        )
     return out
 
 

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 import analysis
 from data.scenarios import Scenarios
 from data.store import Store
+from pages.parts.capacity_plans import PLANS
 from pages.parts.scenario_bar import address_of
 
 App = Callable[..., AppTest]
@@ -102,3 +103,17 @@ def test_a_scenario_is_saved_compared_copied_deleted_and_brought_back(
     at.button(key="sc_undo").click().run()
     assert not at.exception
     assert {one.name for one in book.all()} == {"as it is (copy)", "as it is"}
+
+
+@pytest.mark.parametrize("part", ["Pools", "Sandboxes", "Weight sync"])
+@pytest.mark.parametrize("basis", ["A measured run", "From scratch"])
+def test_each_plan_answers_from_a_run_and_from_scratch(
+    app: App, example: Store, part: str, basis: str
+) -> None:
+    prefix = {"Pools": "po", "Sandboxes": "sb", "Weight sync": "ws"}[part]
+    at = opened(app, ca_part=part, **{f"{prefix}_basis": basis})
+    assert len(at.get("plotly_chart")) == 1 and len(at.dataframe) >= 1
+    assert "nan" not in {f.placeholder for f in at.number_input}
+    offered = {str(one.key).removeprefix(f"{prefix}_") for one in at.number_input}
+    fields = [one for box in PLANS[part].boxes.values() for one in box]
+    assert offered == {one.in_address for one in fields}
