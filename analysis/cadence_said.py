@@ -21,6 +21,8 @@ from data.operations import operation
 
 WEEK_H, DAY_H = 168.0, 24.0
 LEAST_GROWTH = 0.05
+CLEARLY = 1.01
+"""Draws of two fleets differ by less than this by chance."""
 WARM = ("ray_gcs_startup_after", "multi_node_vllm_startup_after")
 
 
@@ -41,12 +43,13 @@ def answer(source: Source, params: CadenceParams, plans: Sequence[Plan], focus: 
             f"{head}: {asked} on {name} {made} {what}{tail}. A cycle takes {digits3(middle)} h "
             f"(p10 to p90 {digits3(low)} to {digits3(high)} h), {_serial_words(focus)}."
         )
+    verb = "finishes" if focus.fleet.held.racks == 1 else "finish"
     cost = "" if math.isnan(focus.usd.value) else f", {money(focus.usd.value)} a cycle {_price(params)}"
     rest = [f"{_fleet_words(one)} on {one.aim.name(source.asked.book)}" for one in plans if one is not focus]
     known = [words for words, one in zip(rest, _others(plans, focus), strict=True) if one.meets]
     also = f" The same with {percent(params.wanted)}: {listing(known, 8)}." if known else ""
     return (
-        f"{head}: {_fleet_words(focus)} on {name} finishes with {chance}, in {digits3(middle)} h "
+        f"{head}: {_fleet_words(focus)} on {name} {verb} with {chance}, in {digits3(middle)} h "
         f"(p10 to p90 {digits3(low)} to {digits3(high)} h){cost}.{also}"
     )
 
@@ -249,7 +252,7 @@ def _plan_notices(source: Source, params: CadenceParams, plan: Plan) -> list[Not
     if not plan.known:
         out.append(Notice("not_planned", f"{name}: {'; '.join(fleet.missing)}.", plan.aim.target))
         return out
-    if plan.fastest < max(plan.curve.counts()):
+    if slower_beyond(plan):
         words = f"{name}: the cycle is shortest on {count(plan.fastest)} GPUs; more are slower"
         out.append(Notice("slower_beyond", f"{words} (failures, start-ups, coordination).", plan.aim.target))
     late = [turn.name for turn in fleet.turns if not np.isfinite(turn.finish_s).any()]
@@ -265,6 +268,13 @@ def _plan_notices(source: Source, params: CadenceParams, plan: Plan) -> list[Not
         out.append(Notice("over_period", f"{name}: a cycle takes longer than its period.", plan.aim.target))
     out += [Notice("caution", f"{name}: {words}.", plan.aim.target) for words in fleet.cautions]
     return out
+
+
+def slower_beyond(plan: Plan) -> bool:
+    """True where the cycle on the largest fleet of the curve is clearly longer than the shortest one."""
+    largest = max(plan.curve.counts())
+    ends = [float(np.median(plan.curve.fleet(gpus).run_h)) for gpus in (largest, plan.fastest or largest)]
+    return ends[0] > CLEARLY * ends[1]
 
 
 def _failure_notices(params: CadenceParams, focus: Plan) -> list[Notice]:
