@@ -26,7 +26,7 @@ from models.workload import Floats
 
 FIRST_CUTS = 9
 SIZE = 1e4
-"""Dollars are told to the solver in parts of 1 / SIZE of the dearest year, because its tolerances (1e-7 for
+"""Dollars are told to the solver in parts of 1 / SIZE of the dearest year or unit, because its tolerances (1e-7 for
 costs, 1e-6 for rows) are absolute.
 """
 SLACK = 1e-5
@@ -49,8 +49,11 @@ class _Columns:
     @cached_property
     def part_usd(self) -> float:
         """USD of one unit of account in the solver."""
-        dearest = max(s.at(0) for w in self.problem.worlds for s in w.shortfalls)
-        return max(dearest, 1.0) / SIZE
+        worlds = self.problem.worlds
+        years = [s.at(0) for w in worlds for s in w.shortfalls]
+        units = [w.own_usd or 0.0 for w in worlds]
+        servers = [(w.reserved_3y_usd or 0.0) * self.problem.node for w in worlds]
+        return max(*years, *units, *servers, 1.0) / SIZE
 
     @property
     def count(self) -> int:
