@@ -214,3 +214,14 @@ def candidates(view: View, params: PlanParams) -> list[str]:
         return [params.run]
     picked = set(queries.runs(view, filters_of(params))["run"])
     return [run for run in params.runs or runs_by_arrival(view) if run in picked]
+
+
+def own_platform(params: PlanParams, measured_on: str, run: str) -> str:
+    """Platform of the run. Raises UserError for another one: its seconds would be those of this one."""
+    if params.platform and params.platform != measured_on:
+        raise UserError(
+            f"The seconds of {run} were measured on {measured_on}, not on {params.platform}",
+            "parameter platform",
+            "Leave it empty here; the question projection carries a run to other platforms.",
+        )
+    return measured_on

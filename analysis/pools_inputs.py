@@ -7,8 +7,18 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from analysis.frames import number, records
 from analysis.own_inputs import Setting
-from analysis.planning import Floats, PlanParams, gpu_price, measured, platform_name, resolved, setting
+from analysis.planning import (
+    Floats,
+    PlanParams,
+    gpu_price,
+    measured,
+    own_platform,
+    platform_name,
+    resolved,
+    setting,
+)
 from analysis.projection_model import Modelled, modelled
 from analysis.projection_params import ProjectionParams
 from analysis.projection_run import SourceRun
@@ -16,6 +26,7 @@ from analysis.result import Notice
 from data.catalogue import Catalogue
 from data.catalogue_types import RlRun
 from data.queries import pools as queries
+from data.queries import spend as spend_queries
 from data.queries.filters import Filters
 from data.view import View
 from models.rollout_split import UNKNOWN_TAIL
@@ -110,7 +121,7 @@ def from_run(view: View, params: PoolsParams, source: SourceRun) -> PoolsInputs:
     if timed is None or pools.engines is None or pools.trainer is None or pools.mode is None:
         raise ValueError(f"{source.run} has no pools")
     book, run, engines, trainer = view.catalogue, source.run, pools.engines, pools.trainer
-    platform = params.platform or engines.platform_id
+    platform = own_platform(params, engines.platform_id, run)
     asked = ProjectionParams(runs=params.runs, price=params.price, run=run)
     model = modelled(book, asked, source)
     trained = timed.phases["train"] + timed.phases.get("logprob", 0.0)
@@ -134,8 +145,21 @@ def from_run(view: View, params: PoolsParams, source: SourceRun) -> PoolsInputs:
     ]
     return PoolsInputs(
         resolved(params, found), platform, platform_name(book, platform), price_id, no_price, overlapped,
-        0 if engines is trainer else engines.gpus, source.step_s, run,
+        0 if engines is trainer else engines.gpus, source.step_s, run, _judges(view, params, run),
     )  # fmt: skip
+
+
+def _judges(view: View, params: PoolsParams, run: str) -> tuple[Notice, ...]:
+    """That a judge pool stands beside the split, where the run has one and nobody gave its work."""
+    held = records(spend_queries.allocations(view, Filters((run,))))
+    gpus = max((number(row["gpus"]) for row in held if row["role"] == "judge"), default=0.0)
+    if not gpus > 0 or params.judge_gpu_s is not None:
+        return ()
+    words = (
+        f"{run} holds a judge pool of {gpus:.0f} GPUs that no timer tells the work of: it stays beside this "
+        "split. Give judge_gpu_s and the whole of gpus_total to split it too."
+    )
+    return (Notice("judge_beside", words, run),)
 
 
 def from_scratch(view: View, params: PoolsParams) -> PoolsInputs:

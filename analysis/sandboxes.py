@@ -47,7 +47,7 @@ EMPTY = {
     "by_cores": CORES, "cpus": CPU_COLUMNS, "checked": CHECKED, "heat": HEAT, "rollout_cost": PARTS,
     "settings": SETTINGS, "tornado": TORNADO,
 }  # fmt: skip
-DRAWN = 60
+DRAWN = 40
 TIMES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 
 

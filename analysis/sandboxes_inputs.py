@@ -9,7 +9,7 @@ from pydantic import Field
 
 from analysis.frames import known, number, records
 from analysis.own_inputs import Setting
-from analysis.planning import PlanParams, gpu_price, platform_name, resolved, setting
+from analysis.planning import PlanParams, gpu_price, own_platform, platform_name, resolved, setting
 from analysis.projection_run import SourceRun
 from analysis.result import Notice
 from analysis.words import count
@@ -47,7 +47,7 @@ class SandboxesParams(PlanParams):
     gpus_per_node: Annotated[int | None, Field(ge=1, le=72)] = None
     rollouts_per_step: Annotated[float | None, Field(ge=1, le=1e7)] = None
     rollout_phase_s: Positive = None
-    in_flight: Annotated[int | None, Field(ge=1, le=20_000)] = None
+    in_flight: Annotated[int | None, Field(ge=1, le=8192)] = None
     calls_per_rollout: Annotated[float | None, Field(gt=0, le=1e5)] = None
     busy_s: Annotated[float | None, Field(gt=0, le=1e5)] = None
     busy_cv: Annotated[float | None, Field(ge=0, le=20)] = None
@@ -108,7 +108,8 @@ def from_run(view: View, params: SandboxesParams, source: SourceRun) -> SandboxI
     calls = {
         name: number(value) for name, value in records(queries.load(view, Filters((source.run,))))[0].items()
     }
-    run, platform = source.run, params.platform or engines.platform_id
+    run = source.run
+    platform = own_platform(params, engines.platform_id, run)
     told: dict[str, Any] = {"status": "measured", "source": f"{count(calls['calls'])} calls of {run}"}
     of_run: dict[str, Any] = {"status": "measured", "source": run}
     phase = timed.phases["rollout"]

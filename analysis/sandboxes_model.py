@@ -22,7 +22,7 @@ from models.sandbox_pool import (
     variable_wait_s,
     wait_quantile,
 )
-from models.sandbox_time import queue
+from models.sandbox_time import MOST_SERVERS, queue
 
 COPIES, CALLS, FIRST = 8, 8_000, 2_000
 LOG_NORMAL_MOST = 3.86
@@ -114,12 +114,19 @@ def needed(values: Mapping[str, float], params: SandboxesParams) -> int:
     load = rate_per_s(values, params) * service_s(values, params)
     if load >= most:
         return most
-    return min(most, open_need(values, params))
+    found = open_need(values, params)
+    return most if found is None else min(most, found)
 
 
-def open_need(values: Mapping[str, float], params: SandboxesParams) -> int:
-    """Sandboxes by Erlang C when calls or rollouts arrive at random instead of one as another ends."""
-    return servers_for_tail(rate_per_s(values, params), service_s(values, params), params.longest_wait_s)
+def open_need(values: Mapping[str, float], params: SandboxesParams) -> int | None:
+    """Sandboxes by Erlang C when calls or rollouts arrive at random instead of one as another ends.
+
+    None for loads beyond what the formula is worked out for.
+    """
+    rate, held = rate_per_s(values, params), service_s(values, params)
+    if rate * held * 2 + 2 > MOST_SERVERS:
+        return None
+    return servers_for_tail(rate, held, params.longest_wait_s)
 
 
 def costed(
@@ -196,6 +203,8 @@ def checks(inputs: SandboxInputs, params: SandboxesParams) -> list[Check]:
     values = values_of(inputs.settings)
     rate, held = rate_per_s(values, params), service_s(values, params)
     servers = open_need(values, params)
+    if servers is None:
+        return []
     plain = queue(servers, rate, held)
     p95 = float(wait_quantile(servers, rate, held, 0.95))
     spread = math.hypot(values["busy_cv"] * values["busy_s"], _cold_sd(values)) / (

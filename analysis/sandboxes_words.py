@@ -67,7 +67,7 @@ def figures(
         figure("sandbox_idle_usd", one.wait_usd + one.tools_usd, low=idle[0], high=idle[1],
                interval="p10_p90", boundary=boundary, missing=no_price),
         figure("sandbox_wait_p95", one.phase.wait_p95_s),
-        figure("sandbox_open_need", open_need(values, params)),
+        figure("sandbox_open_need", open_need(values, params), missing="too many for the formula"),
     ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from analysis.own_inputs import Setting
-from analysis.planning import PlanParams, gpu_price, measured, platform_name, resolved, setting
+from analysis.planning import PlanParams, gpu_price, measured, own_platform, platform_name, resolved, setting
 from analysis.projection_run import SourceRun
 from data.catalogue import Catalogue
 from data.errors import UserError
@@ -126,7 +126,7 @@ def from_run(view: View, params: WeightSyncParams, source: SourceRun) -> SyncInp
         measured("step_s", "Step", timed.step_s, "s", run),
     ]
     llm = params.llm or source.llm
-    platform = params.platform or pools.engines.platform_id
+    platform = own_platform(params, pools.engines.platform_id, run)
     return _finished(view.catalogue, params, found, llm, platform, run, one_pool, params.gb_per_s is None)
 
 

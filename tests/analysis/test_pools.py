@@ -8,7 +8,7 @@ from analysis.pools_inputs import SLOWEST_MODE
 from analysis.result import Result
 from data.errors import UserError
 from models.pool_flow import PoolWork, bound_s, stages
-from tests.analysis.conftest import Home
+from tests.analysis.conftest import Home, pool
 
 EVEN = {"cv_rollout_frac": 0.0, "cv_train_frac": 0.0, "unit_rollout": 1, "unit_train": 1, "range_frac": 0.0}
 """Batches that do not differ: a mean step is then its bound."""
@@ -145,6 +145,9 @@ def test_refusals_name_the_place_and_the_remedy(home: Home) -> None:
         asked(home, tail_s=70.0)
     with pytest.raises(UserError, match="no run 'nope'"):
         analysis.run("pools", home.view(), {"run": "nope"})
+    for question in ("pools", "weight_sync"):
+        with pytest.raises(UserError, match="measured on h100-sxm"):
+            analysis.run(question, home.view(), {"run": "apart", "platform": "gb200-nvl72"})
     with pytest.raises(UserError, match="no platform"):
         asked(home, platform="nope")
 
@@ -165,3 +168,13 @@ def test_the_published_default_answers_on_an_empty_home(empty_home: Home) -> Non
     found = analysis.run("pools", empty_home.view(), {"basis": "scratch"})
     assert found.figure("pool_step").low < found.figure("pool_step").value <= found.figure("pool_step").high
     assert {a.status for a in found.assumptions} >= {"derived"}
+
+
+def test_a_judge_pool_of_the_run_stays_beside_the_split(home: Home) -> None:
+    home.add("allocations", pool("apart", 1, "judge", "judge", "h100-sxm", 1800, gpus=4))
+    found = analysis.run("pools", home.view(), {"run": "apart"})
+    told = next(w for w in found.warnings if w.code == "judge_beside")
+    assert "judge pool of 4 GPUs" in told.text
+    given = {"run": "apart", "judge_gpu_s": 300.0, "gpus_total": 12, "unit_judge": 1}
+    both = analysis.run("pools", home.view(), given)
+    assert "judge_beside" not in {w.code for w in both.warnings} and chosen(both)["judge_gpus"] >= 1

@@ -36,7 +36,7 @@ def simulated(servers, load, calls=4000, copies=2500, seed=1):
     return np.array(out[1000:])
 
 
-@pytest.mark.parametrize(("servers", "load"), [(4, 0.8), (16, 0.8)])
+@pytest.mark.parametrize(("servers", "load"), [(4, 0.8), pytest.param(16, 0.8, marks=pytest.mark.full)])
 def test_erlang_c_waits_within_two_percent_of_a_simulated_queue(servers, load):
     seen = simulated(servers, load)
     found = queue(servers, servers * load, 1.0)
@@ -89,7 +89,9 @@ def simulated_closed(servers, rollouts, between, busy, calls=5000, copies=800):
     return np.array(out[1000:])
 
 
-@pytest.mark.parametrize(("servers", "rollouts", "between"), [(6, 24, 3.0), (10, 64, 6.0)])
+@pytest.mark.parametrize(
+    ("servers", "rollouts", "between"), [(6, 24, 3.0), pytest.param(10, 64, 6.0, marks=pytest.mark.full)]
+)
 def test_a_closed_pool_agrees_with_its_simulation(servers, rollouts, between):
     got = closed_pool(servers, rollouts, between, 1.0)
     seen = simulated_closed(servers, rollouts, between, 1.0)
