@@ -20,6 +20,7 @@ from analysis.words import count, digits3, listing, money, percent, plural, pric
 from data.operations import operation
 
 WEEK_H, DAY_H = 168.0, 24.0
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 LEAST_GROWTH = 0.05
 CLEARLY = 1.01
 """Draws of two fleets differ by less than this by chance."""
@@ -32,7 +33,7 @@ def answer(source: Source, params: CadenceParams, plans: Sequence[Plan], focus: 
         return f"No fleet can be planned for {source.run.run}: {focus.fleet.missing[0]}."
     low, middle, high = focus.cycle_h
     name = focus.aim.name(source.asked.book)
-    head = f"{_period_words(params.period_h)}, by hour {digits3(params.deadline_h)}"
+    head = f"{_period_words(params.period_h)}, by {deadline_words(params)}"
     chance = chance_words(focus.fleet.p_finish, params.draws)
     if not focus.meets:
         asked = "the fleet asked for" if params.gpus else f"no fleet of up to {count(params.most_gpus)} GPUs"
@@ -68,6 +69,15 @@ def _others(plans: Sequence[Plan], focus: Plan) -> list[Plan]:
 def _price(params: CadenceParams) -> str:
     paid = "the whole period is paid" if params.pay == "period" else "the cycle is paid"
     return f"{price_words(params.price, params.boundary)[:-1]}; {paid})"
+
+
+def deadline_words(params: CadenceParams) -> str:
+    """Weekday and time of a week that begins on Monday at 0:00, the hour of any other period."""
+    minutes = min(round(60 * params.deadline_h), 7 * 24 * 60 - 1)
+    if params.period_h != WEEK_H or params.deadline_h == WEEK_H:
+        return f"hour {digits3(params.deadline_h)}"
+    day, rest = divmod(minutes, 24 * 60)
+    return f"{DAYS[day]} {rest // 60:02d}:{rest % 60:02d}"
 
 
 def _period_words(hours: float) -> str:

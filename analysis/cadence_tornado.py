@@ -16,7 +16,7 @@ from analysis.frames import Row, table
 from analysis.projection_seen import spread
 from data.operations import operation
 
-NUMBERS = ["low_value", "high_value", "cycle_h_low", "cycle_h_high", "p_low", "p_high", "swing_h"]
+NUMBERS = ["low_value", "high_value", "cycle_h", "cycle_h_low", "cycle_h_high", "p_low", "p_high", "swing_h"]
 TORNADO = ["input", "label", "unit", *NUMBERS, "source"]
 LEAST_SWING_H = 0.005
 
@@ -35,14 +35,17 @@ class Lever:
 
 
 def tornado_table(source: Source, params: CadenceParams, plan: Plan, scaling: Scaling) -> pd.DataFrame:
-    """TORNADO of the focused platform at its chosen fleet, the widest swing of the median cycle first."""
+    """TORNADO of the focused platform at its chosen fleet, the widest swing of the median cycle first;
+    `cycle_h`: the same median with nothing moved.
+    """
     if not plan.known:
         return table([], TORNADO, NUMBERS)
     few = plan.curve.params.model_copy(update={"gpus": plan.fleet.gpus})
+    still = ends_of(planner(source, few, plan.aim, scaling, plan.curve).fleet(plan.fleet.gpus))[1]
     rows: list[Row] = []
     for lever in levers(params, plan):
         row: Row = {"input": lever.name, "label": lever.label, "unit": lever.unit, "source": lever.source}
-        row |= {"low_value": lever.ends[0], "high_value": lever.ends[1]}
+        row |= {"low_value": lever.ends[0], "high_value": lever.ends[1], "cycle_h": still}
         hours = []
         for end, update, times in zip(("low", "high"), lever.updates, lever.times, strict=True):
             moved = planner(source, few.model_copy(update=dict(update)), plan.aim, scaling, plan.curve)

@@ -9,7 +9,7 @@ import pytest
 
 from analysis.cadence_fleets import failing, job_rates
 from analysis.cadence_params import CadenceParams
-from analysis.cadence_said import chance_words
+from analysis.cadence_said import chance_words, deadline_words
 from analysis.cadence_source import scratch_of
 from analysis.registry import run as ask
 from analysis.result import Result
@@ -210,11 +210,26 @@ def test_no_fleet_is_said_with_the_likeliest(home: Home) -> None:
     assert chance_words(1.0, 10_000) == "more than 99.9 %" and chance_words(0.97, 100) == "97 %"
 
 
+@pytest.mark.parametrize(
+    ("period_h", "deadline_h", "told"),
+    [
+        (168, 162, "Sunday 18:00"),
+        (168, 12.5, "Monday 12:30"),
+        (168, 168, "hour 168"),
+        (168, 167.9999, "Sunday 23:59"),
+        (24, 18, "hour 18.0"),
+    ],
+)
+def test_a_deadline_in_a_week_is_a_day_and_a_time(period_h: float, deadline_h: float, told: str) -> None:
+    assert deadline_words(CadenceParams(period_h=period_h, deadline_h=deadline_h)) == told
+
+
 def test_what_matters_most_stands_first(home: Home) -> None:
     frame = stated(home, gpus=64).tables["tornado"]
     assert (np.diff(frame["swing_h"]) <= 0).all() and len(frame) >= 5
     steps = frame.set_index("input").loc["steps"]
-    assert steps["cycle_h_high"] > steps["cycle_h_low"]
+    assert steps["cycle_h_high"] > steps["cycle_h"] > steps["cycle_h_low"]
+    assert frame["cycle_h"].nunique() == 1, "the same with nothing moved"
     # a quarter more and less of 200 steps of 332 s: half of 18.4 h and what surrounds it
     assert steps["swing_h"] == pytest.approx(0.5 * 200 * 332 / 3600, rel=0.1)
 

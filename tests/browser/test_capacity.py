@@ -61,6 +61,7 @@ def test_weekly_by_sunday_with_95_percent_is_racks_on_three_platforms(page: Page
     until(fill, page.locator(".st-key-capacity_probability .main-svg"), name="95 % in the address")
     expect(page).to_have_url(typed)
     said = answer(page)
+    assert "Weekly, by Sunday 18:00" in said
     assert "rack" in said or "GPUs" in said
     assert "$" in said
     assert all(platform in said for platform in PLATFORMS), said
