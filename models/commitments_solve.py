@@ -8,6 +8,7 @@ tangents; those that bind are added until the solution is exact (Kelley, The cut
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.optimize import LinearConstraint, linprog, milp
@@ -26,12 +27,14 @@ from models.workload import Floats
 
 FIRST_CUTS = 9
 SIZE = 1e4
-"""Dollars are told to the solver in parts of 1 / SIZE of the dearest year or unit, because its tolerances (1e-7 for
+"""Dollars are told to the solver in parts of 1 / SIZE of the dearest year or unit: its tolerances (1e-7 for
 costs, 1e-6 for rows) are absolute.
 """
 SLACK = 1e-5
 """By how much of such a part the on-demand dollars of a solution may be understated: 1e-9 of the year."""
 ROUNDS = 200
+INFEASIBLE = 2
+"""Status of scipy for a programme that nothing fulfils."""
 
 
 @dataclass(frozen=True)
@@ -87,15 +90,17 @@ class _Columns:
         return out
 
     def bounds(self) -> tuple[Floats, Floats]:
-        """Lowest and highest values."""
+        """Lowest and highest values: no more than what holds every peak alone."""
         low, high = np.zeros(self.count), np.full(self.count, np.inf)
         problem = self.problem
-        high[0] = np.inf if problem.units_max is None else problem.units_max
+        peak = max(s.peak for w in problem.worlds for s in w.shortfalls)
         places = {OWN: [0], RESERVED_3Y: [1]}
         places[RESERVED_1Y] = list(range(2, 3 + len(problem.worlds) * (self.years - 1)))
         for part, columns in places.items():
-            if not problem.can(part):
-                high[columns] = 0.0
+            size = problem.unit if part == OWN else problem.node
+            high[columns] = math.ceil(peak / size) if problem.can(part) else 0.0
+        if problem.units_max is not None:
+            high[0] = min(high[0], problem.units_max)
         if problem.own_fixed is not None:
             low[0] = high[0] = problem.own_fixed
         return low, high
@@ -146,6 +151,29 @@ class _Cuts:
         return found
 
 
+def _check(found: Any) -> None:
+    """UnservedError for a programme without a solution, RuntimeError for a solver that failed."""
+    if found.x is not None and found.status == 0:
+        return
+    if found.status == INFEASIBLE:
+        raise UnservedError("no allowed mix serves the demand: raise the units or what on demand can give")
+    raise RuntimeError(f"the solver failed: {found.message}")
+
+
+def _solved(columns: _Columns, cuts: _Cuts, bounds: tuple[Floats, Floats], whole: Floats) -> Any:
+    """What HiGHS says, in a second try without presolve: it gives up on a few programmes with it."""
+    rows = LinearConstraint(np.array(cuts.rows), np.array(cuts.least), np.inf)
+    found = None
+    for presolve in (True, False):
+        found = milp(
+            columns.prices(), constraints=rows, bounds=bounds, integrality=whole,
+            options={"mip_rel_gap": 0.0, "presolve": presolve},
+        )  # fmt: skip
+        if found.status in (0, INFEASIBLE):
+            break
+    return found
+
+
 def best_mix(problem: Problem) -> tuple[Mix, float]:
     """The mix with the lowest expected cost and that cost; UnservedError when no mix serves every world."""
     columns = _Columns(problem)
@@ -154,17 +182,8 @@ def best_mix(problem: Problem) -> tuple[Mix, float]:
     whole = np.zeros(columns.count)
     whole[: columns.burst(0, 0)] = 1
     for _ in range(ROUNDS):
-        found = milp(
-            columns.prices(),
-            constraints=LinearConstraint(np.array(cuts.rows), np.array(cuts.least), np.inf),
-            bounds=(low, high),
-            integrality=whole,
-            options={"mip_rel_gap": 0.0},
-        )
-        if found.x is None:
-            raise UnservedError(
-                "no allowed mix serves the demand: raise the units or what on demand can give"
-            )
+        found = _solved(columns, cuts, (low, high), whole)
+        _check(found)
         x = np.where(whole > 0, np.round(found.x), found.x)
         if not cuts.violated(x):
             mix = Mix(*(int(n) for n in x[:3]))
@@ -190,8 +209,7 @@ def unit_dual_usd(problem: Problem, units: int) -> float:
             columns.prices(), A_ub=-np.array(cuts.rows), b_ub=-np.array(cuts.least), A_eq=pin, b_eq=[units],
             bounds=np.column_stack([low, high]), method="highs",
         )  # fmt: skip
-        if found.x is None:
-            raise UnservedError("no allowed mix serves the demand")
+        _check(found)
         if not cuts.violated(found.x):
             return -float(found.eqlin.marginals[0]) * columns.part_usd
     raise RuntimeError("the tangents did not settle")

@@ -183,3 +183,30 @@ def test_large_fleets_are_no_rounding_error() -> None:
     )
     mix, usd = best_mix(Problem(worlds, node=4, unit=72))
     assert mix == Mix(servers_3y=125) and usd == pytest.approx(500 * hours * 5)
+
+
+@pytest.mark.parametrize("seed", [42, 57, 82, 106, 119])
+def test_no_neighbour_is_cheaper(seed: int) -> None:
+    """Fleets of tens to thousands of GPUs; with presolve HiGHS gives up on these five."""
+    rng = np.random.default_rng(seed)
+    peak, n = 10 ** rng.uniform(1, 4), rng.integers(1, 60)
+    levels = [(float(gpus), 1 / n) for gpus in rng.gamma(1.5, peak / 4, n)]
+    years, rent = int(rng.integers(1, 4)), rng.uniform(500, 6000)
+    names = ["a", "b", "c"][: rng.integers(1, 4)]
+    worlds = [
+        world(
+            levels, months=12 * years, name=name, prob=1 / len(names), factor=rng.uniform(0.5, 1.5),
+            burst=rent * rng.uniform(0.6, 1), r1=rent * 12 * rng.uniform(0.3, 0.9),
+            r3=rent * 12 * years * rng.uniform(0.2, 0.8),
+            own=None if seed % 3 == 0 else 72 * rent * 12 * years * rng.uniform(0.2, 0.8),
+            growth=rng.uniform(-0.02, 0.03),
+        )
+        for name in names
+    ]  # fmt: skip
+    problem = Problem(tuple(worlds), node=8, unit=72, held=int(rng.integers(0, 3)) * 8)
+    mix, usd = best_mix(problem)
+    for units, three, one in itertools.product((-1, 0, 1), repeat=3):
+        own = mix.own_units + units if problem.can("own") else 0
+        near = (own, mix.servers_3y + three, mix.servers_1y + one)
+        if min(near) >= 0:
+            assert expected_usd(problem, Mix(*near)) >= usd * (1 - 1e-7)
