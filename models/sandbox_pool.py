@@ -12,6 +12,7 @@ from models.shapes import Num, num, where
 
 Floats = npt.NDArray[np.float64]
 _HALVINGS = 40
+_REPEATED = 8
 
 
 def wait_quantile(servers: int, rate_per_s: Num, busy_s: Num, chance: float) -> Num:
@@ -204,13 +205,19 @@ def phase(loop: RolloutLoop, servers: int, per_rollout: bool) -> Phase:
 def _share(loop: RolloutLoop, servers: int) -> float:
     """Share of the full batch that decodes, given that a step takes as long as that share makes it.
 
-    Root of decoding(share) / flying - share, which falls, by regula falsi (Illinois).
+    Root of decoding(share) / flying - share: repeated from a full batch, from where the shares only fall,
+    then by regula falsi (Illinois).
     """
 
     def over(share: float) -> float:
         return _shared(loop, servers, share, tail=False).decoding / loop.flying - share
 
     low, high = 0.0, 1.0
+    for _ in range(_REPEATED):
+        at_high = over(high)
+        if abs(at_high) < 1e-7:
+            return high + at_high
+        high = max(high + at_high, 0.0)
     at_low, at_high = max(over(low), 0.0), min(over(high), 0.0)
     for _ in range(_HALVINGS):
         if high - low < 1e-9 or at_low - at_high < 1e-12:

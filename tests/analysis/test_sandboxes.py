@@ -15,7 +15,7 @@ from tests.analysis.conftest import T0, Home
 CASE = {"basis": "scratch"}
 """SWE case study: 16 prompts x 32 rollouts, one core a task, 16 nodes of GPUs."""
 SHARED = {
-    "basis": "scratch", "hold": "call", "gpus": 64, "rollouts_per_step": 512, "in_flight": 256,
+    "basis": "scratch", "hold": "call", "gpus": 16, "rollouts_per_step": 128, "in_flight": 64,
     "rollout_phase_s": 600.0, "calls_per_rollout": 40, "busy_s": 2.0, "cores_per_sandbox": 2.0,
     "mem_gib": 4.0, "usd_per_core_h": 0.05, "usd_per_gib_h": 0.01, "usd_per_gpu_h": 3.0, "range_frac": 0.0,
 }  # fmt: skip
@@ -43,26 +43,26 @@ def test_the_published_case(empty_home: Home) -> None:
 
 def test_shared_sandboxes_by_erlang_c(home: Home) -> None:
     found = asked(home)
-    # 512 x 40 calls in 600 s: 34.1 a second x 2 s = 68.3 busy
-    count = servers_for_tail(512 * 40 / 600, 2.0, 1.0)
+    # 128 x 40 calls in 600 s: 8.5 a second x 2 s = 17.1 busy
+    count = servers_for_tail(128 * 40 / 600, 2.0, 1.0)
     row = chosen(found)
     assert row["sandboxes"] == count == found.figure("sandbox_open_need").value
     assert (
-        row["cores"] == 2 * count and row["cores_per_gpu"] == 2 * count / 64 and row["mem_gib"] == 4 * count
+        row["cores"] == 2 * count and row["cores_per_gpu"] == 2 * count / 16 and row["mem_gib"] == 4 * count
     )
     seconds = row["phase_s"]
     assert row["cpu_usd_per_step"] == pytest.approx((2 * count * 0.05 + 4 * count * 0.01) * seconds / 3600)
-    assert row["gpu_usd_per_step"] == pytest.approx(64 * 3.0 * seconds / 3600)
-    assert row["usd_per_rollout"] == pytest.approx((row["cpu_usd_per_step"] + row["gpu_usd_per_step"]) / 512)
+    assert row["gpu_usd_per_step"] == pytest.approx(16 * 3.0 * seconds / 3600)
+    assert row["usd_per_rollout"] == pytest.approx((row["cpu_usd_per_step"] + row["gpu_usd_per_step"]) / 128)
     assert found.tables["rollout_cost"]["usd_per_step"].sum() == pytest.approx(row["total_usd_per_step"])
 
 
 def test_what_tools_take_of_the_gpus_by_hand(home: Home) -> None:
-    # in flight 256 of 512: a rollout takes 300 s, 80 of them in tools; with f = 1 nothing hides them
+    # in flight 64 of 128: a rollout takes 300 s, 80 of them in tools; with f = 1 nothing hides them
     found = asked(home, latency_frac=1.0, cores_per_gpu=8.0)
     row = chosen(found)
-    assert row["sandboxes"] == 256 and row["phase_s"] == pytest.approx(600)
-    assert row["tools_usd_per_step"] == pytest.approx(160 / 3600 * 64 * 3.0)
+    assert row["sandboxes"] == 64 and row["phase_s"] == pytest.approx(600)
+    assert row["tools_usd_per_step"] == pytest.approx(160 / 3600 * 16 * 3.0)
     assert row["wait_usd_per_step"] == pytest.approx(0, abs=1e-9)
     # f = 0: decoding fills up while others call, the phase would be the same without tools
     hidden = chosen(asked(home, latency_frac=0.0, cores_per_gpu=8.0))
