@@ -12,6 +12,8 @@ from charts.synthetic import marked
 from charts.theme import Mode
 
 BY_CORES = "Dollars a step by sandbox cores for each GPU"
+WIDE = 20
+"""Counts further apart than this are drawn on a logarithmic axis."""
 CPUS = "Dollars a rollout by CPU"
 
 
@@ -46,6 +48,9 @@ def by_cores(result: Result, mode: Mode = "light") -> go.Figure:
         height=400,
     )
     fig.update_yaxes(tickprefix="$", range=[0, 4 * float(data["sum_usd"].min())])
+    few, most = float(data["cores_per_gpu"].min()), float(data["cores_per_gpu"].max())
+    if most > WIDE * few > 0:
+        fig.update_xaxes(type="log", tickformatstops=theme.TICKS, nticks=6)
     return fig
 
 

@@ -72,6 +72,7 @@ def _bars(part: pd.DataFrame, name: str, marker: dict[str, Any], mode: Mode) -> 
 def _tail(row: dict[str, Any]) -> str:
     told = [f"{digits3(row['sync_s'])} s a sync"] if known(row.get("sync_s")) else []
     told += [f"{digits3(row['gb_per_s'])} GB/s"] if known(row.get("gb_per_s")) else []
+    told += [str(row["model"])] if row.get("model") and row["row_id"] != NOW else []
     return theme.escape(" · ".join(told))
 
 

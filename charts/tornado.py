@@ -53,6 +53,8 @@ def tornado(result: Result, mode: Mode = "light", most: int = FIVE) -> go.Figure
     rows = [dict(row, place=name) for row, name in zip(data.to_dict("records"), names, strict=True)]
     middle = _middle(result, frame, about)
     fig = go.Figure(_bars(rows, about, middle, mode))
+    if middle is not None:
+        fig.add_trace(_answer(middle, names, about, mode))
     rows_dressed(
         fig,
         names,
@@ -67,9 +69,6 @@ def tornado(result: Result, mode: Mode = "light", most: int = FIVE) -> go.Figure
     )
     fig.update_layout(barmode="overlay")
     fig.update_xaxes(tickformatstops=theme.TICKS, nticks=6, **_axis(about.unit))
-    if middle is not None:
-        line = {"color": theme.palette(mode).text, "width": 1.5, "dash": "dot"}
-        fig.add_vline(x=_scaled(middle, about.unit), line=line)
     return fig
 
 
@@ -124,6 +123,19 @@ def _bars(rows: list[dict[str, Any]], about: Outcome, middle: float | None, mode
         trace.showlegend = trace.name not in seen
         seen.add(str(trace.name))
     return traces
+
+
+def _answer(middle: float, names: list[str], about: Outcome, mode: Mode) -> go.Scatter:
+    """The answer with nothing moved, on each bar: a line over all would run through the names above them."""
+    colour = theme.palette(mode).text
+    return go.Scatter(
+        x=[_scaled(middle, about.unit)] * len(names),
+        y=names,
+        mode="markers",
+        name=f"the answer, {in_unit(middle, about.unit)}",
+        marker={"symbol": "line-ns", "size": 20, "line": {"width": 2.2, "color": colour}, "color": colour},
+        hoverinfo="skip",
+    )
 
 
 def _is_solid(row: Mapping[str, Any]) -> bool:

@@ -1,7 +1,7 @@
 """Pools, sandboxes and weight sync on the page Capacity: inputs, charts and tables of each, in one shape."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import plotly.graph_objects as go
@@ -22,6 +22,7 @@ from pages.parts.pictures import picture
 from pages.parts.plan_fields import WIDE, Field, count, fields, percent, settings_of
 from pages.parts.state import PageState
 from pages.parts.tables import show_table
+from pages.parts.words import status_label
 
 BASES = {"run": "A measured run", "scratch": "From scratch"}
 FIRST = "the first that can be planned"
@@ -33,6 +34,16 @@ COMMON = (
 )
 OPEN = 2
 """Tables of a plan that stand open."""
+LABELS = {
+    "status": "Badge",
+    "row_id": "Row",
+    "gb_per_s": "GB/s",
+    "gb_per_s_per_gpu": "GB/s a GPU",
+    "saved_usd_per_day": "Saves a day (USD)",
+    "saved_usd_low": "Saves, low (USD)",
+    "saved_usd_high": "Saves, high (USD)",
+    "speedup": "Against x86 (x)",
+}
 Choice = tuple[str, str, Mapping[str, str], str]
 """Parameter, label, option -> words, default."""
 
@@ -272,9 +283,21 @@ def show(plan: Plan, result: Result, mode: Mode) -> None:
 
 def show_tables(plan: Plan, result: Result) -> None:
     """Draw the tables of a plan."""
+    said = _worded(result)
     for name, title in plan.tables[:OPEN]:
-        show_table(result, name, title=title, labels=plan.labels)
+        show_table(said, name, title=title, labels=LABELS | plan.labels)
     if len(plan.tables) > OPEN:
         with st.expander("More tables", icon=":material/table:", key=f"{plan.prefix}_more"):
             for name, title in plan.tables[OPEN:]:
-                show_table(result, name, title=title, labels=plan.labels)
+                show_table(said, name, title=title, labels=LABELS | plan.labels)
+
+
+def _worded(result: Result) -> Result:
+    """The tables with badges in words, and without an id beside its name."""
+    tables = {}
+    for name, frame in result.tables.items():
+        shown = frame.drop(columns="cpu") if {"cpu", "name"} <= set(frame.columns) else frame
+        if "status" in shown.columns:
+            shown = shown.assign(status=[status_label(str(one)) for one in shown["status"]])
+        tables[name] = shown
+    return replace(result, tables=tables)

@@ -66,14 +66,16 @@ def test_every_chart_of_a_plan_goes_into_its_report() -> None:
 
 def test_a_tornado_reaches_from_the_answer_to_both_ends() -> None:
     fig = tornado(made.swings(), most=2)
-    ends = {trace.name: [b + x for b, x in zip(trace.base, trace.x, strict=True)] for trace in fig.data}
+    bars = fig.data[:2]
+    ends = {trace.name: [b + x for b, x in zip(trace.base, trace.x, strict=True)] for trace in bars}
     assert list(ends.values()) == [[60.0, 80.0], [150.0, 120.0]]
-    assert all(set(trace.base) == {100.0} for trace in fig.data)
+    assert all(set(trace.base) == {100.0} for trace in bars)
+    assert (fig.data[2].name, list(fig.data[2].x)) == ("the answer, 100 h", [100.0, 100.0])
     heads = [note.text for note in fig.layout.annotations]
     assert "length" in heads[0] and "10 % – 40 %" in heads[0] and len(heads) == 2
-    assert all(trace.marker.pattern.shape is None for trace in fig.data)
+    assert all(trace.marker.pattern.shape is None for trace in bars)
     assumed = tornado(made.swings("user"))
-    assert all(trace.marker.pattern.shape == "." for trace in assumed.data)
+    assert all(trace.marker.pattern.shape == "." for trace in assumed.data[:2])
 
 
 def test_a_tornado_without_an_answer_still_spans_its_ends() -> None:
