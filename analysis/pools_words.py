@@ -62,7 +62,7 @@ def answer(plan: Plan, found: dict[Way, Found], way: Way, told: Verdict) -> str:
 def _mode_words(plan: Plan, found: dict[Way, Found], told: Verdict) -> str:
     best, sync = found[told.way], found["sync"]
     if plan.params.max_staleness == 0:
-        return f"No staleness allows synchronous steps alone, {digits3(sync.step_s)} s each."
+        return f"A staleness of 0 leaves synchronous steps alone, {digits3(sync.step_s)} s each."
     if not told.sure:
         return (
             "Whether it is cheaper than synchronous for the same score cannot be told: a step is "

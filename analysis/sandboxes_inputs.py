@@ -134,16 +134,19 @@ def from_run(view: View, params: SandboxesParams, source: SourceRun) -> SandboxI
         _of("cores_per_sandbox", "Cores of a sandbox", calls["cores_mean"], "cores", told, 1.0),
         _of("mem_gib", "Memory of a sandbox, p95", calls["mem_p95_bytes"] / GIB, "GiB", told, 4.0),
     ]  # fmt: skip
-    notices = []
-    if each < 1:
-        words = (
-            f"The log of {run} holds {count(calls['calls'])} calls for "
-            f"{count(calls['steps'] * tokens.rollouts)} rollouts: a sample, or calls of some rollouts only. "
-            "One call a rollout is assumed; give "
-            "calls_per_rollout."
-        )
-        notices.append(Notice("calls_sampled", words, run))
-    return _finished(view.catalogue, params, platform, found, run, tuple(notices))
+    told_few = _sampled(run, each, calls["calls"], calls["steps"] * tokens.rollouts)
+    return _finished(view.catalogue, params, platform, found, run, told_few)
+
+
+def _sampled(run: str, each: float, calls: float, rollouts: float) -> tuple[Notice, ...]:
+    """That a log with fewer calls than rollouts is taken as one call each."""
+    if not each < 1:
+        return ()
+    words = (
+        f"The log of {run} holds {count(calls)} calls for {count(rollouts)} rollouts: a sample, or calls of "
+        "some rollouts only. One call a rollout is assumed; give calls_per_rollout."
+    )
+    return (Notice("calls_sampled", words, run),)
 
 
 def from_scratch(view: View, params: SandboxesParams) -> SandboxInputs:
