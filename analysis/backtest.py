@@ -1,7 +1,7 @@
 """How wrong have the models been? Every published pair predicted without its own model."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -114,7 +114,7 @@ def compute(view: View, params: BacktestParams) -> Result:
         "backtest",
         view,
         params,
-        answer(reports),
+        answer(reports, {p.platform_id: p.name for p in view.catalogue.platforms()}),
         headline=[item for r in reports if r.wanted.name in MAIN for item in _figures(r)],
         tables=tables_of(pairs, reports),
         assumptions=_assumptions(view.catalogue),
@@ -225,8 +225,11 @@ def _predictions(pairs: Pairs) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=PREDICTIONS)
 
 
-def answer(reports: Sequence[SetReport]) -> str:
-    """What a person could paste: median errors of the main sets, and where a simple rule was closer."""
+def answer(reports: Sequence[SetReport], names: Mapping[str, str]) -> str:
+    """What a person could paste: median errors of the main sets, and where a simple rule was closer.
+
+    `names`: platforms by their ids.
+    """
     told = [
         f"{_tenths(r.error.median_abs_error)} for {IN_SENTENCE[r.wanted.name]} "
         f"({r.error.n} {plural('pair', r.error.n)} of {r.models} {plural('model', r.models)})"
@@ -234,10 +237,10 @@ def answer(reports: Sequence[SetReport]) -> str:
         if r.wanted.name in MAIN and r.error.median_abs_error is not None
     ]
     first = f"On models it had never seen, the projection's median error was {listing(told)}."
-    return " ".join([first, *closer_words(reports)])
+    return " ".join([first, *closer_words(reports, names)])
 
 
-def closer_words(reports: Sequence[SetReport]) -> list[str]:
+def closer_words(reports: Sequence[SetReport], names: Mapping[str, str]) -> list[str]:
     """A sentence a main set on which a simple rule that learned from other models beat the projection."""
     out = []
     for r in reports:
@@ -248,7 +251,8 @@ def closer_words(reports: Sequence[SetReport]) -> list[str]:
         if rule is None or own is None or rule >= own:
             continue
         moves = sorted({row["platforms"] for row in r.by_pair if row["n_predicted"]})
-        why = f", all of them {moves[0]}, which flatters a constant" if len(moves) == 1 else ""
+        move = " to ".join(names.get(one, one) for one in moves[0].split(" -> ")) if moves else ""
+        why = f", all of them {move}, which flatters a constant" if len(moves) == 1 else ""
         out.append(
             f"For {IN_SENTENCE[r.wanted.name]} {RULE_WORDS[best[0]]} was closer, {_tenths(rule)} against "
             f"{_tenths(own)} on the same {best[1].n} pairs{why}."

@@ -60,6 +60,8 @@ def _platform_name(value: Any) -> Any:
     names = platform_names()
     if isinstance(value, list | tuple):
         return [names.get(v, v) for v in value]
+    if isinstance(value, str) and " -> " in value:
+        return " to ".join(names.get(one, one) for one in value.split(" -> "))
     return names.get(value, value) if isinstance(value, str) else value
 
 

@@ -103,6 +103,8 @@ def test_platforms_have_their_names_in_tables() -> None:
     shown = as_shown(frame)
     assert list(shown["platform"].dropna()) == ["H100 SXM", "my-box"]
     assert list(shown["platforms"]) == [["H100 SXM"], [], ["my-box"]]
+    moves = as_shown(pd.DataFrame({"platforms": ["h100-sxm -> gb200-nvl72", "h100-sxm -> my-box"]}))
+    assert list(moves["platforms"]) == ["H100 SXM to GB200 NVL72", "H100 SXM to my-box"]
 
 
 def test_columns_in_percent_say_so() -> None:
