@@ -211,7 +211,8 @@ def if_free(result: Result, mode: Mode = "light") -> go.Figure:
         return theme.empty(f"{run}: {why}.", title=title, table="phases", mode=mode)
     data = data.sort_values("step_if_free_s", kind="stable").head(12).reset_index(drop=True)
     now = float(data["step_mean_s"].iloc[0])
-    fig = go.Figure(_free_bars(data, mode))
+    coloured, _ = fold(data, "mean_s")
+    fig = go.Figure(_free_bars(data, list(coloured["phase"]), mode))
     theme.apply(
         fig,
         title=title,
@@ -230,7 +231,7 @@ def if_free(result: Result, mode: Mode = "light") -> go.Figure:
     return fig
 
 
-def _free_bars(data: pd.DataFrame, mode: Mode) -> go.Bar:
+def _free_bars(data: pd.DataFrame, fills: list[str], mode: Mode) -> go.Bar:
     many = data["pool"].nunique() > 1
     waits = {"wait": "waiting for ", "exposed": "exposed "}
     labels = []
@@ -244,7 +245,7 @@ def _free_bars(data: pd.DataFrame, mode: Mode) -> go.Bar:
         x=data["step_if_free_s"],
         y=labels,
         orientation="h",
-        marker={"color": [theme.phase_colour(p, mode) for p in data["phase"]]},
+        marker={"color": [theme.phase_colour(p, mode) for p in fills]},
         customdata=list(zip(saved, data["free_note"].map(theme.escape), strict=True)),
         hovertemplate="<b>%{y}</b> free: %{x:,.3~r} s<br>saves %{customdata[0]:,.3~r} s a step"
         "<br>%{customdata[1]}<extra></extra>",

@@ -132,7 +132,7 @@ def _clip(text: str, limit: int = 42) -> str:
 def price_dots(result: Result, mode: Mode = "light", kind: str = "reserved_3y") -> go.Figure:
     """Draw published quotes of one kind over time; two kinds never share a chart."""
     word = KIND_WORDS.get(kind, kind)
-    title = f"Quotes, {word}, USD an hour"
+    title = f"Quotes, {word}, USD per GPU-hour"
     frame = result.tables.get("prices")
     data = pd.DataFrame() if frame is None else frame[frame["kind"] == kind]
     dated = data.dropna(subset=["day", "value"]) if len(data) else data

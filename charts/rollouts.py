@@ -127,8 +127,9 @@ def _fan(part: pd.DataFrame, colour: str, mode: Mode) -> list[go.Scatter]:
     x = part["step_first"]
     traces: list[go.Scatter] = []
     middle = "len_p50" if has(part, "len_p50") else "len_mean"
+    start = "median" if middle == "len_p50" else "mean"
     if has(part, "len_p95", middle):
-        traces += band(x, part[middle], part["len_p95"], colour, "middle to p95")
+        traces += band(x, part[middle], part["len_p95"], colour, f"{start} to p95")
     styles = {
         "len_p50": ("median", colour, 2.2, "solid"),
         "len_mean": ("mean", colour, 2.2 if middle == "len_mean" else 1.2, "solid"),

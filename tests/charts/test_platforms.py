@@ -65,7 +65,7 @@ def test_dots_hold_one_kind_only(result: Result, kind: str) -> None:
     dated = frame[(frame["kind"] == kind) & frame["day"].notna()]
     drawn = [y for t in fig.data for y in t.y if y is not None]
     assert sorted(drawn) == pytest.approx(sorted(dated["value"]))
-    assert charts.KIND_WORDS[kind] in fig.layout.title.text
+    assert charts.KIND_WORDS[kind] in fig.layout.title.text and "USD per GPU-hour" in fig.layout.title.text
 
 
 def test_undated_quotes_are_counted_in_words(result: Result) -> None:

@@ -93,6 +93,26 @@ def test_if_free_bars_start_with_the_greatest_saving() -> None:
     assert fig.layout.shapes[0].x0 == 100.0
 
 
+def test_if_free_gives_small_phases_the_one_colour_they_have_in_the_stack() -> None:
+    made = steps_result()
+    named = {"rollout": 60.0, "train": 30.0, "eval": 2.0, "reward": 1.5, "data": 1.0}
+    first = made.tables["phases"].iloc[0].to_dict()
+    rows = [first | {"phase": p, "mean_s": s, "step_if_free_s": 100.0 - s} for p, s in named.items()]
+    phases = pd.DataFrame(rows)
+    fig = bottleneck.if_free(Result("bottleneck", {}, "", tables={**made.tables, "phases": phases}), "light")
+    fills = list(fig.data[0].marker.color)
+    assert list(fig.data[0].y)[2:] == ["Eval", "Reward", "Data"]
+    assert len(set(fills[:3])) == 3 and len(set(fills[2:])) == 1
+
+
+@pytest.mark.parametrize(("column", "said"), [("len_p50", "median to p95"), ("len_mean", "mean to p95")])
+def test_the_fan_says_where_its_band_starts(column: str, said: str) -> None:
+    made = rollout_result(("alpha",))
+    steps = made.tables["steps"].drop(columns=[c for c in ("len_p50", "len_mean") if c != column])
+    fig = rollouts.lengths(Result("rollouts", {}, "", tables={"steps": steps}), "light")
+    assert [t.name for t in fig.data if str(t.name).endswith(" to p95")] == [said]
+
+
 def rollout_result(runs: tuple[str, ...] = ("alpha", EVIL), steps: int = 40) -> Result:
     """Rates, lengths and losses by step; `alpha` lost steps 21 to 25."""
     rows = [
@@ -141,7 +161,7 @@ def test_a_gap_splits_a_band_into_closed_pieces_with_one_legend_entry() -> None:
 def test_lengths_are_a_fan_in_a_panel_for_each_run() -> None:
     fig = rollouts.lengths(rollout_result(), "light")
     assert {t.yaxis for t in fig.data} == {"y", "y2"}
-    assert {t.name for t in fig.data if t.name} >= {"median", "mean", "p95", "longest", "middle to p95"}
+    assert {t.name for t in fig.data if t.name} >= {"median", "mean", "p95", "longest", "median to p95"}
     assert fig.layout.yaxis.title.text == "Tokens"
 
 
