@@ -177,7 +177,9 @@ def _hide_cell(value: Any) -> Any:
 
 def _is_money_row(row: Mapping[str, Any], column: str) -> bool:
     """Long tables name unit or metric in a column: numbers, and texts of numbers, are then money too."""
-    told = " ".join(str(row.get(name) or "") for name in ("unit", "metric"))
+    told = " ".join(
+        str(said or "") for name, said in row.items() if name == "metric" or name.endswith("unit")
+    )
     value = row[column]
     number = isinstance(value, int | float) or (isinstance(value, str) and bool(_NUMBER.fullmatch(value)))
     return number and bool(_MONEY_UNIT.search(told))

@@ -136,7 +136,7 @@ ASKED = {
 }
 """What a question cannot do without; one target and few draws where a question would take long."""
 ASKED_TOGETHER = [sorted(analysis.QUESTIONS)[place::3] for place in range(3)]
-IN_PRICES_ONLY = {"backtest", "platforms", "rollouts", "scenarios", "utilisation"}
+IN_PRICES_ONLY = {"backtest", "forecast_score", "platforms", "rollouts", "scenarios", "utilisation"}
 """Questions whose tables hold no amount with so many digits: rents of a list, counts, or nothing unless
 scenarios are given.
 """

@@ -43,11 +43,13 @@ def test_rows_whose_unit_or_metric_is_money_lose_numbers_and_their_text() -> Non
         {"metric": "usd_per_step", "value_a": 12.5, "text": "12.50", "name": "a"},
         {"metric": "step_time_s", "value_a": 90.0, "text": "90.0", "name": "a"},
         {"unit": "USD/GPU-h", "value_a": 2.0, "text": "2.00", "name": "b"},
+        {"unit": "s", "outcome_unit": "usd", "value_a": 0.001, "text": "0.001", "name": "c"},
     ]
-    money, time, rent = hide_dollars(section(t=rows))["tables"]["t"]
+    money, time, rent, outcome = hide_dollars(section(t=rows))["tables"]["t"]
     assert (money["value_a"], money["text"], money["name"]) == (None, None, "a")
     assert (time["value_a"], time["text"]) == (90.0, "90.0")
     assert (rent["value_a"], rent["text"]) == (None, None)
+    assert (outcome["value_a"], outcome["text"]) == (None, None)
 
 
 def test_a_planned_price_and_a_scored_forecast_tell_no_dollars() -> None:
