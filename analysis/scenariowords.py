@@ -20,7 +20,16 @@ UNITS = {
 }  # fmt: skip
 """Tail of a parameter's name -> its unit on screen."""
 WORDS = {"gpu": "GPU", "gpus": "GPUs", "usd": "USD", "llm": "model", "p": "P", "kv": "KV", "cpu": "CPU"}
-SHARED = {"runs": "Runs", "price": "Price", "boundary": "Cost boundary", "platforms": "Platforms"}
+SHARED = {
+    "runs": "Runs", "price": "Price", "boundary": "Cost boundary", "platforms": "Platforms of the runs",
+    "targets": "Platforms", "focus": "The answer speaks of", "wanted": "Certainty to finish in time",
+    "goodput": "Goodput as measured", "pay": "The fleet is paid", "steps": "Steps of a campaign",
+    "quotes": "Your prices", "plan": "Plan", "stop": "Campaigns that end", "since": "Held against forecast",
+    "share": "Other programmes",
+}  # fmt: skip
+"""Names of parameters that do not tell themselves."""
+SHARES = frozenset({"wanted", "goodput", "growth_low", "growth_high", "down_prob", "up_prob", "next_prob"})
+"""Parameters that are fractions without saying so in their name."""
 
 
 @dataclass(frozen=True)
@@ -68,14 +77,16 @@ def _percent(unit: str) -> str:
 
 def _unit(name: str) -> str:
     parts = name.split("_")
+    if name in SHARES or "frac" in parts:
+        return "%"
     if "per" in parts:
         return "USD" if "usd" in parts[: parts.index("per")] else ""
     return UNITS.get(parts[-1], "") if len(parts) > 1 else ""
 
 
 def _words(name: str) -> str:
-    parts = name.split("_")
-    if _unit(name) and "per" not in parts and parts[-1] not in ("gpus",):
+    parts = [part for part in name.split("_") if part != "frac"]
+    if len(parts) > 1 and parts[-1] in UNITS and "per" not in parts and parts[-1] != "gpus":
         parts = parts[:-1]
     text = " ".join(WORDS.get(part, part) for part in parts)
     return text[:1].upper() + text[1:]
@@ -170,7 +181,13 @@ def _leading(name: str, found: Result | None) -> str:
         return f"{name}: no figure is known yet"
     dollars = [figure for figure in known if figure.unit.lower().startswith("usd")]
     chosen = [known[0]] if not dollars or known[0] is dollars[0] else [known[0], dollars[0]]
-    said = [
-        f"{figure.label[:1].lower()}{figure.label[1:]} {shown_figure(figure, figure)}" for figure in chosen
-    ]
+    said = [_told(figure) for figure in chosen]
     return f"{name}: {listing(said)}"
+
+
+def _told(figure: Figure) -> str:
+    """The figure with its name, which need not say the unit again."""
+    label = f"{figure.label[:1].lower()}{figure.label[1:]}"
+    amount = shown_figure(figure, figure)
+    tail = f" {figure.unit}"
+    return f"{label} {amount.removesuffix(tail) if label.endswith(tail) else amount}"

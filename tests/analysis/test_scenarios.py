@@ -3,11 +3,12 @@
 import json
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from analysis import parse, run
 from analysis.result import Figure, Result
-from analysis.scenariowords import given, shown_figure
+from analysis.scenariowords import given, labels_of, shown_figure, summary
 from data.errors import UserError
 from reports.freeze import FreezeOptions, freeze
 from reports.html import render
@@ -126,3 +127,17 @@ def test_an_input_left_empty_shows_what_counted_instead(home: Home) -> None:
     assert row["A"] == "$250,123" and row["differs"] == "differs"
     assert row["B"] == ("not given" if published != published else f"${published:,.10g}, not given")
     assert published == published, "the test needs a platform with a published price"
+
+
+def test_inputs_of_plans_are_told_in_the_words_of_their_pages() -> None:
+    told = {name: (one.label, one.unit) for name, one in labels_of("cadence", None).items()}
+    assert told["wanted"] == ("Certainty to finish in time", "%")
+    assert told["spare_frac"] == ("Spare", "%") and told["period_h"] == ("Period", "h")
+    growth = labels_of("forecast", None)
+    assert (growth["growth_frac_month"].label, growth["growth_frac_month"].unit) == ("Growth month", "%")
+    assert (growth["growth_low"].label, growth["growth_low"].unit) == ("Growth low", "%")
+    assert labels_of("nobody asks this", None) == {}
+    one = Result("cadence", {}, "", (Figure("g", "Working GPUs", 8, "GPUs"), Figure("u", "Cost", 5e3, "usd")))
+    assert summary([("A", one)], pd.DataFrame(columns=["input", "differs"]), "differs").startswith(
+        "A: working GPUs 8 and cost $5.00k. "
+    )
