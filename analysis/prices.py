@@ -7,7 +7,7 @@ import pandas as pd
 from analysis.frames import Row, records, table, text
 from analysis.result import Assumption, Notice
 from data.catalogue import Catalogue
-from data.catalogue_types import PriceChoice
+from data.catalogue_types import PriceChoice, price_words
 
 RATES = ("usd_per_h", "low_per_h", "high_per_h")
 COLUMNS = ("price_id", "price_status", "price_source", "price_date", "usd_per_h", "low_per_h", "high_per_h")
@@ -87,7 +87,7 @@ def price_rows(
             if choice is None:
                 notices.append(_missing(key[:2], price, sandbox, catalogue))
             else:
-                assumptions[choice.price_id] = _assume(choice, key[:2], sandbox)
+                assumptions[choice.price_id] = _assume(choice, key[:2], sandbox, catalogue)
         kept = {name: value for name, value in row.items() if name != "price_id"}
         out.append({**kept, "own_price_id": key[1], **found[key], "sandbox": sandbox})
     return out, tuple(assumptions[k] for k in sorted(assumptions)), tuple(notices)
@@ -115,12 +115,16 @@ def _row(choice: PriceChoice | None) -> tuple[object, ...]:
     return (choice.price_id, choice.status, choice.source, choice.as_of, usd, min(low, usd), max(high, usd))
 
 
-def _assume(choice: PriceChoice, names: tuple[str | None, str | None], sandbox: bool) -> Assumption:
+def _assume(
+    choice: PriceChoice, names: tuple[str | None, str | None], sandbox: bool, catalogue: Catalogue
+) -> Assumption:
     what = "core-hour" if sandbox else "GPU-hour"
-    picked = f"{choice.kind} {choice.tier}".strip()
+    picked = price_words(choice.kind, choice.tier).rstrip(" ·")
+    platform = catalogue.platform(names[0]) if names[0] else None
+    where = platform.name if platform else names[0] or "an unnamed platform"
     chosen = "set in the run details" if names[1] else picked
     return Assumption(
-        name=f"price per {what} on {names[0] or 'an unnamed platform'} ({price_name(choice)}, {chosen})",
+        name=f"price per {what} on {where} ({chosen}; {price_name(choice)})",
         value=choice.usd_per_gpu_h,
         unit=f"USD per {what}",
         status=choice.status,

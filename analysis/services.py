@@ -253,7 +253,7 @@ def _answer(used: list[Used], best: Row | None, rented: Row | None) -> str:
             return head
         return (
             f"{head} The GPU-hours of {rented['run']} would cost {money(rented['usd'])} at {rented['offer']} "
-            f"({rented['as_of'] or 'undated'}), {_of(rented['ratio_to_run'])} what they did."
+            f"({rented['as_of'] or 'undated'}), {_of(rented['ratio_to_run'])} what they cost that run."
         )
     run = next(one.row for one in used if one.row["run"] == best["run"])
     part = f"{money(best['usd'])} at {best['offer']} ({best['as_of'] or 'undated'}"

@@ -126,7 +126,7 @@ def show_prices(result: object, book_rows: pd.DataFrame, text: str) -> None:
         )
         show_chart(picture(charts.price_dots, result, state.theme, kind), key="hw_price_dots")
     st.page_link("prices.py", label="Add, override, date or import prices", icon=":material/sell:")
-    show_rows(book_rows, "prices", text, "prices")
+    show_rows(book_rows, "prices", text, "entries, unpublished prices included")
 
 
 state = current()

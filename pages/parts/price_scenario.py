@@ -59,7 +59,7 @@ def _amounts(book: Catalogue, platforms: list[str]) -> list[str]:
     amounts: list[str] = []
     for place, platform in zip(st.columns(max(1, min(4, len(platforms)))), platforms[:4], strict=False):
         usd = place.number_input(
-            f"{names.get(platform, platform)}, USD an hour",
+            f"{names.get(platform, platform)}, USD per GPU-hour",
             min_value=0.0,
             value=None,
             step=0.1,

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import analysis
+from analysis.prices import price_rows
 from analysis.result import Result
 from data.catalogue import Catalogue, load_catalogue
 from data.errors import UserError
@@ -201,3 +202,16 @@ def test_the_tiny_book_is_dated(home: Home) -> None:
     view: View = home.view()
     assert view.catalogue.on(date(2026, 8, 1)).price("h100-sxm", "reserved_3y", "neocloud") is not None
     assert tiny_book().on(date(2020, 1, 1)).prices() == ()
+
+
+def test_the_price_taken_is_named_as_people_say_it_with_its_id() -> None:
+    pools = [
+        {"platform": "gb200-nvl72", "price_id": None, "role": "train"},
+        {"platform": "x86-reference", "price_id": None, "role": "sandbox"},
+    ]
+    _, assumptions, _ = price_rows(pools, load_catalogue(), "reserved_3y.neocloud")
+    named = {a.unit: a.name for a in assumptions}
+    assert named["USD per GPU-hour"].startswith(
+        "price per GPU-hour on GB200 NVL72 (3-year reservation · neocloud; gb200-nvl72-reserved-3y-neocloud"
+    )
+    assert not any("_" in name for name in named.values()) and len(named) == 2
