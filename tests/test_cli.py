@@ -239,6 +239,7 @@ def on_terminal(*arguments, home):
     return process.wait(60), drawn.decode()
 
 
+@pytest.mark.full
 def test_a_terminal_sees_a_progress_bar_and_a_pipe_does_not(place, home):
     path = place / "bar.log"
     path.write_text(verl_log(1, 200, run="bar"))

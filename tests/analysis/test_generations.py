@@ -221,6 +221,7 @@ def test_unknown_values_are_refused(full: Home, bad: dict[str, str]) -> None:
         run("generations", full.view(), bad)
 
 
+@pytest.mark.full
 def test_every_offered_choice_works(full: Home) -> None:
     offered = choices(full.book)
     assert offered["stack"] and offered["model"]

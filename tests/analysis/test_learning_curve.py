@@ -106,6 +106,7 @@ def test_a_restart_adds_dollars_and_no_learning(home: Home) -> None:
     assert last["gpu_hours_kept"] == pytest.approx(4 * 4 / 6 + 8) and last["gpu_hours"] == pytest.approx(12)
 
 
+@pytest.mark.full
 def test_every_axis_has_the_last_point_where_the_files_put_it(known: Home) -> None:
     ends = {"usd": 36_000, "gpu_hours": 18_000, "tokens": 18e6, "rollouts": 18 * 64, "steps": 18, "hours": 18}
     for axis, end in ends.items():

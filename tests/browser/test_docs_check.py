@@ -10,6 +10,7 @@ from tests.browser.steps import LOAD_MS
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.full
 def test_the_section_of_a_check_is_on_screen(browser: Browser, server: Server) -> None:
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.goto(server.url + docs_address("Checks", "mfu_implausible"))

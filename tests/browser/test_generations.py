@@ -62,6 +62,7 @@ def test_the_page_opens_with_an_answer_and_its_charts(page: Page) -> None:
     no_failure(page)
 
 
+@pytest.mark.full
 def test_vera_rubin_alone(page: Page) -> None:
     box = page.get_by_role("combobox", name="Platforms", exact=True).last
     picked = page.locator(".st-key-pr_equal, .stMultiSelect").get_by_text("Vera Rubin NVL72").first
@@ -88,6 +89,7 @@ def test_a_quote_changes_the_verdict(page: Page) -> None:
     no_failure(page)
 
 
+@pytest.mark.full
 def test_the_copied_address_shows_the_same_to_another(page: Page, browser: Browser) -> None:
     other = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
     other.goto(page.url)
@@ -97,6 +99,7 @@ def test_the_copied_address_shows_the_same_to_another(page: Page, browser: Brows
     other.context.close()
 
 
+@pytest.mark.full
 def test_the_view_is_shared_as_a_report(page: Page, browser: Browser) -> None:
     dialog = page.get_by_role("dialog")
     click(page.get_by_role("button", name="Share").first, dialog.get_by_text("a link opens for nobody else"))

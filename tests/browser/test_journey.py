@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.app_server import here_json
 from tests.browser.server import Server
 from tests.browser.steps import LOAD_MS, choose, click, no_failure, settled
+from tests.examples import in_turn
 from tests.samples import verl_log
 
 pytestmark = pytest.mark.browser
@@ -82,10 +83,9 @@ def test_upload_a_log_and_fill_in_what_it_cannot_know(page: Page, server: Server
     assert parse_qs(urlsplit(page.url).query)["runs"] == ["by-hand"]
 
 
-@pytest.mark.parametrize(("path", "title"), CHARTED.items(), ids=list(CHARTED.values()))
-def test_every_page_shows_charts_of_a_run(
-    page: Page, server: Server, run: str, path: str, title: str
-) -> None:
+@pytest.mark.parametrize("path", in_turn(CHARTED), ids=list(CHARTED.values()))
+def test_every_page_shows_charts_of_a_run(page: Page, server: Server, run: str, path: str) -> None:
+    title = CHARTED[path]
     page.goto(f"{server.url}{path}?runs={run}")
     expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
     page.wait_for_selector(".js-plotly-plot .main-svg")
@@ -100,6 +100,7 @@ def test_every_page_shows_charts_of_a_run(
     assert f"runs={run}" in page.url
 
 
+@pytest.mark.full
 def test_utilisation_says_what_is_missing_and_shows_the_example(page: Page, server: Server, run: str) -> None:
     page.goto(f"{server.url}/utilisation?runs={run}")
     expect(page.get_by_role("heading", name="GPU utilisation", exact=True)).to_be_visible()

@@ -81,6 +81,7 @@ def test_an_odd_table_is_mapped_and_read_without_dropping_it_again(
     no_failure(page)
 
 
+@pytest.mark.full
 def test_the_rollouts_page_draws_the_mapped_run(page: Page, server: Server, mapped: str) -> None:
     page.goto(f"{server.url}/rollouts?runs={mapped}")
     expect(page.get_by_text("40 steps").first).to_be_visible()
@@ -90,6 +91,7 @@ def test_the_rollouts_page_draws_the_mapped_run(page: Page, server: Server, mapp
     assert all(drawn)
 
 
+@pytest.mark.full
 def test_the_next_table_with_these_columns_is_offered_the_mapping(
     page: Page, server: Server, mapped: str, tmp_path: Path
 ) -> None:

@@ -99,6 +99,7 @@ def test_a_bar_opens_the_runs_behind_it(page):
     assert "mo_bar=Effective" in page.url
 
 
+@pytest.mark.full
 def test_a_bar_of_the_bill_opens_its_lines_and_so_does_its_address(page, browser):
     held = (month.GPU_H["math-v3"] + month.GPU_H["swe-agent"]) * month.RATE
     words = f"By machine: {usd(held)} in 26 lines"
@@ -124,6 +125,7 @@ def test_a_card_opens_what_makes_it_up(page):
     assert "mo_lines=Not+explained" in page.url and "mo_bar=Productive" in page.url
 
 
+@pytest.mark.full
 def test_lines_that_nothing_explains_stand_apart_from_idle_ones(page):
     choose(page, "Lines of the bill", "Held by nobody")
     page.get_by_text("Held by nobody: $5,880.00").wait_for(timeout=LOAD_MS)

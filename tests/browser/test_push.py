@@ -100,6 +100,7 @@ def test_a_revoked_token_is_refused_at_once(page, app, pasted):
     assert "revoked" in reply.json()["error"]["what"]
 
 
+@pytest.mark.full
 def test_a_file_that_lands_in_the_watched_folder_is_loaded(page, app, watched):
     (watched / "landed.log").write_text(verl_log(1, 15, run="landed-9"))
     page.goto(f"{app.url}/telemetry")

@@ -114,6 +114,7 @@ def test_undo_equals_never_having_loaded_it(tmp_path_factory, filled, which, see
     store.close()
 
 
+@pytest.mark.full
 def test_undoing_everything_leaves_an_empty_home_that_takes_the_files_again(filled, full_store):
     store, ids = full_store, filled[1]
     before, samples = content(store), gpu_tables(store)

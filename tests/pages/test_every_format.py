@@ -13,9 +13,10 @@ from data.store import Store
 from tests.faults.inputs import samples
 
 PAGES = ("overview", "telemetry", "rollouts", "utilisation", "intelligence", "generations", "hardware")
+PAGES += ("money", "tenure", "capacity", "forecast")
 
 
-@pytest.fixture(params=[12, pytest.param(1, marks=pytest.mark.full)], ids=["every twelfth", "all"])
+@pytest.fixture(params=[25, pytest.param(1, marks=pytest.mark.full)], ids=["every 25th", "all"])
 def everything(loaded: Store, request: pytest.FixtureRequest) -> Store:
     """Files of every kind, half of the runs with GPUs, and the example."""
     store = loaded
@@ -23,7 +24,7 @@ def everything(loaded: Store, request: pytest.FixtureRequest) -> Store:
         ingest_file(store, io.BytesIO(sample.data), sample.name, sample.choices)
     with store.view() as view:
         runs = [run for (run,) in view.rows("select run from runs where not synthetic order by run")]
-    assert len(runs) > 20 / request.param
+    assert len(runs) >= 20 // request.param
     for run in runs[::2]:
         pool = PoolDetails(pool="all", role="colocated", platform="h100-sxm", gpus=8)
         save_details(store, RunDetails(run=run, pools=(pool,)))

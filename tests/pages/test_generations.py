@@ -50,6 +50,7 @@ def test_the_example_is_projected_beside_published_runs(seen: App) -> None:
     assert "backtest" in [one.proto.page for one in at.get("page_link")]
 
 
+@pytest.mark.full
 def test_another_platform_and_a_second_one_for_training(seen: App) -> None:
     alone = frames(opened(seen, **RUBIN), "gpus_same_cycle")
     assert list(alone["platform"])[1:] == ["Vera Rubin NVL72"]
@@ -116,6 +117,7 @@ def test_what_no_number_field_can_hold_does_not_fit(text: str) -> None:
     assert generation_address._fits("0", 0, 100) and generation_address._fits("1e2", 0, 100)
 
 
+@pytest.mark.full
 def test_repeated_values_end_as_one(app: App, example: Store) -> None:
     at = opened(app, pr_run="h100-sync", pr_on=["Vera Rubin NVL72", "nope", "vera-rubin-nvl72"])
     assert at.query_params["pr_on"] == "Vera Rubin NVL72"

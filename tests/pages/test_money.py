@@ -167,6 +167,7 @@ def test_the_two_idle_totals_are_said_to_be_the_same(
     assert "are the same $5,880.00" in words(opened(app, mo_month="2026-03"))
 
 
+@pytest.mark.full
 def test_two_idle_totals_that_differ_are_led_over_to_the_cent(
     app: App, home: Path, store: Store, tmp_path: Path
 ) -> None:
@@ -246,8 +247,11 @@ def test_the_amounts_of_runs_stand_on_one_line() -> None:
     said = money_campaigns.amounts_words([dict(zip(names, row, strict=True)) for row in rows])
     assert said.startswith(
         "2 runs together: GPUs billed in this period $3,672.00 · GPUs at list rent $2,448.00 · with "
-        "sandboxes and tokens (campaign boundary) $2,448.00 · with booked costs and evaluations (full "
-        "boundary) $2,858.10."
+        "sandboxes and tokens (campaign boundary) $2,448.00 · with costs and evaluations booked to runs "
+        "(full boundary) $2,858.10."
+    )
+    assert said.endswith(
+        "what is booked to a campaign, and to no run of it, to the campaign's full boundary."
     )
     unbilled = dict(zip(names, ("a", None, 1.0, 1.0, 1.0), strict=True))
     assert money_campaigns.amounts_words([unbilled]).startswith("a: GPUs at list rent $1.00 ·")

@@ -196,6 +196,7 @@ def test_reading_again_with_another_run_name(app: App, store: Store) -> None:
     assert at.multiselect(key="runs").options == ["renamed"]
 
 
+@pytest.mark.full
 def test_reading_again_from_the_list_of_uploads(app: App, store: Store) -> None:
     at = _upload(app, "run-a.jsonl", verl_log())
     at.selectbox(key="open_upload").set_value(_only_upload(store)).run()
@@ -209,6 +210,7 @@ def test_reading_again_from_the_list_of_uploads(app: App, store: Store) -> None:
         assert sum(b.label == "Undo this upload" for b in at.button) == 2
 
 
+@pytest.mark.full
 def test_two_files_of_one_priced_run_have_a_card_each(app: App, loaded: Store) -> None:
     at = app("telemetry.py")
     with loaded.view() as view:
