@@ -133,7 +133,7 @@ def interval_parts(figure: Figure) -> tuple[str, str]:
     if figure.value is None or figure.low is None or figure.interval == "exact":
         return "", ""
     if figure.high is None or math.isinf(figure.high):
-        if figure.interval != "ci95":
+        if figure.interval not in ("ci95", "p10_p90"):
             return "", ""
         kind = INTERVAL_WORDS.get(figure.interval, figure.interval.replace("_", " "))
         return f"{quantity(figure.low, figure.unit)} or more, no upper end", kind

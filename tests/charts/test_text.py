@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.result import Figure
-from charts.text import counted, interval, quantity, unit_tail
+from charts.text import counted, interval, interval_parts, quantity, unit_tail
 
 
 def test_quantity_speaks_the_readers_units() -> None:
@@ -49,3 +49,9 @@ def test_what_a_figure_rests_on_is_named() -> None:
     assert counted(Figure(name="step_time_s", label="", value=1.0, unit="x", n=9)) == "n = 9 pairs"
     assert counted(Figure(name="other", label="", value=1.0, unit="s", n=9)) == "n = 9"
     assert counted(Figure(name="gain", label="", value=1.0, unit="pp")) == ""
+
+
+def test_a_count_that_no_number_reaches_in_the_worst_tenth_keeps_its_low_end() -> None:
+    told = Figure("gpus_same_cycle", "GPUs", 40.0, "GPUs", low=20.0, high=None, interval="p10_p90")
+    ends, kind = interval_parts(told)
+    assert ends == "20 GPUs or more, no upper end" and kind.startswith("p10")
