@@ -10,7 +10,7 @@ from analysis.params import CommonParams
 from analysis.result import Figure, Notice, Result
 from analysis.sandbox import sandbox_figures, sandbox_table, sandbox_words
 from analysis.spend import compute_spend, filters_of
-from analysis.words import count, digits3, percent
+from analysis.words import count, digits3, listing, percent
 from data.queries import rollouts as queries
 from data.queries import sandbox as sandbox_queries
 from data.view import View
@@ -119,7 +119,11 @@ def _answer(totals: pd.DataFrame, known: pd.DataFrame) -> str:
         text += f" at {digits3(rate)} a second"
     per_gpu = _pooled(totals, "tok_gen", "tok_per_s_per_gpu")
     if per_gpu is not None:
-        text += f" and {digits3(per_gpu)} generated tokens a second and GPU (all pools)"
+        timed = totals[totals["tok_per_s_per_gpu"].gt(0)]
+        of = (
+            "" if len(timed) == len(known) else f"; of {listing(list(timed['run']))} alone, the rest log none"
+        )
+        text += f" and {digits3(per_gpu)} generated tokens a second and GPU (all pools{of})"
     cut = totals["truncated_frac"].dropna()
     if len(cut):
         text += f"; {percent(float(cut.max()))} of the responses hit the length limit"

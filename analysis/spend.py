@@ -116,7 +116,7 @@ def compute_spend(view: View, params: CommonParams, pricing: Pricing | None = No
     bills = metered_costs(view, filters, heads)
     runs = _by_run(heads, rows, tries, booked, bills, params.boundary)
     _name_bases(runs, rows, pricing.catalogue)
-    extra = _full_notices(view, runs, booked) if params.boundary == "full" else []
+    extra = _full_notices(view, filters, runs, booked) if params.boundary == "full" else []
     told = contradicted(view.rows, [row["run"] for row in runs])
     extra += [Notice("gpus_contradicted", words, run) for run, words in sorted(told.items())]
     extra += [
@@ -173,22 +173,28 @@ def _apart(row: Row) -> Row:
     return {**row, "amount": charge, "credit": credit}
 
 
-def _full_notices(view: View, runs: list[Row], booked: list[Row]) -> list[Notice]:
+def _unbooked_words(row: Row) -> str:
+    """'$5.00 booked to gone belongs to no run that is loaded, so no spend holds it.'"""
+    amount = money(row["amount"]) if row["currency"] == "USD" else f"{row['amount']:g} {row['currency']}"
+    amount += " of credits" if row["kind"] == "credits" else ""
+    if row["kind"] == "evals":
+        return f"{amount} for evaluating {row['place']} belongs to no run, so no spend holds it."
+    if not row["place"]:
+        return f"{amount} on lines that name no run and no campaign is in no spend."
+    return f"{amount} booked to {row['place']} belongs to no run that is loaded, so no spend holds it."
+
+
+def _full_notices(view: View, filters: Filters, runs: list[Row], booked: list[Row]) -> list[Notice]:
     """At the full boundary: credits, costs that nobody bears, campaigns without any booked cost row."""
     out = []
     credits = [row["amount"] for row in booked if row["credit"]]
     if credits:
         words = f"Credits of ${-math.fsum(credits):,.2f} are apart: full is what is charged before them."
         out.append(Notice("credits_apart", words, "costs"))
-    for row in records(queries.unbooked(view)):
-        amount = money(row["amount"]) if row["currency"] == "USD" else f"{row['amount']:g} {row['currency']}"
-        if row["kind"] == "evals":
-            words = f"{amount} for evaluating {row['place']} belongs to no run, so no spend holds it."
-        else:
-            words = (
-                f"{amount} booked to {row['place']} belongs to no run that is loaded, so no spend holds it."
-            )
-        out.append(Notice("cost_unbooked", words, row["place"]))
+    out += [
+        Notice("cost_unbooked", _unbooked_words(row), row["place"] or "costs")
+        for row in records(queries.unbooked(view, filters))
+    ]
     has = {r["campaign"] or r["run"] for r in booked if r["bucket"] != "evals" and not r["credit"]}
     for owner, kind in sorted(
         {(r["campaign"] or r["run"], "campaign" if r["campaign"] else "run") for r in runs}

@@ -82,20 +82,26 @@ select run, campaign, bucket, currency, credit, {total("amount")} as amount, cou
 """
 
 _UNBOOKED = f"""
-with loose as (
-  select 'evals' as kind, coalesce(e.checkpoint, 'evals') as place, e.usd as amount, 'USD' as currency
+with {PICKED},
+made_up as (
+  select upload_id from uploads
+   where synthetic and not exists (select 1 from runs join picked using (run) where runs.synthetic)
+),
+loose as (
+  select 'evals' as kind, coalesce(e.checkpoint, 'evals') as place, e.usd as amount, 'USD' as currency,
+         e.upload_id
     from evals e left join checkpoints k using (checkpoint)
    where e.usd is not null and coalesce(e.run, k.run) is null
   union all
-  select 'costs', coalesce(c.campaign, c.run, 'costs'), coalesce(c.effective_cost, c.billed_cost),
-         upper(coalesce(c.currency, 'USD'))
+  select if(lower(coalesce(c.category, '')) = 'credit', 'credits', 'costs'), coalesce(c.campaign, c.run, ''),
+         coalesce(c.effective_cost, c.billed_cost), upper(coalesce(c.currency, 'USD')), c.upload_id
     from costs c
    where coalesce(c.bucket, 'other') <> 'gpu'
      and (c.run is null or c.run not in (select run from runs))
      and (c.campaign is null or c.campaign not in (select campaign from runs where campaign is not null))
 )
 select kind, place, currency, {total("amount")} as amount, count(*) as rows from loose
- where amount is not null group by all order by all
+ where amount is not null and upload_id not in (select upload_id from made_up) group by all order by all
 """
 
 _JOB_NOTES = f"""
@@ -157,8 +163,9 @@ def job_notes(view: View, filters: Filters) -> pd.DataFrame:
     return view.frame(_JOB_NOTES, filters.parameters())
 
 
-def unbooked(view: View) -> pd.DataFrame:
-    """Costs that no run and no run's campaign bears: kind (evals of baselines, costs), place (checkpoint or
-    campaign), currency, amount, rows.
+def unbooked(view: View, filters: Filters) -> pd.DataFrame:
+    """Costs that no run and no run's campaign bears: kind (evals of baselines, costs, credits), place
+    (checkpoint or campaign, '' when the row names neither), currency, amount, rows. The bundled
+    example's own count only where one of its runs is picked.
     """
-    return view.frame(_UNBOOKED)
+    return view.frame(_UNBOOKED, filters.parameters())

@@ -35,7 +35,7 @@ AMOUNT_WORDS = {
     "billed_usd": "GPUs billed in this period",
     "rent_usd": "GPUs at list rent",
     "campaign_usd": "with sandboxes and tokens (campaign boundary)",
-    "full_usd": "with booked costs and evaluations (full boundary)",
+    "full_usd": "with costs and evaluations booked to runs (full boundary)",
 }
 AMOUNT_LABELS = {
     "billed_usd": "GPUs billed (USD)",
@@ -48,7 +48,8 @@ AMOUNT_LABELS = {
 WHY_THEY_DIFFER = (
     "They differ in price (the bill's, or that of the sidebar), in time (this period, or all of it) "
     "and in what is counted: sandbox cores that a bill charges are booked costs (full boundary) here, and "
-    "in the campaign boundary of the bill above. Overview shows the last three, by the sidebar's boundary."
+    "in the campaign boundary of the bill above. Overview shows the last three, by the sidebar's boundary, "
+    "and adds what is booked to a campaign, and to no run of it, to the campaign's full boundary."
 )
 LABELS = {
     "usd_net": "After credits (USD)",

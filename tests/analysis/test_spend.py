@@ -1,6 +1,7 @@
 """Dollars against the hand-worked home, and the properties that any home must keep."""
 
 from dataclasses import replace
+from datetime import datetime
 
 import pandas as pd
 import pytest
@@ -130,6 +131,27 @@ def test_the_cost_of_a_baseline_is_nobodys_and_that_is_said(home: Home) -> None:
         loose = [n for n in found.notices if n.code == "cost_unbooked"]
         assert [(n.where, n.text.split(" booked")[0].split(" for")[0]) for n in loose] == said
         assert found.campaigns["usd"].iloc[0] == pytest.approx(160 + 36 + 8.252)
+
+
+def test_costs_of_nobody_leave_out_the_example_and_keep_credits_apart(home: Home) -> None:
+    counts = dict.fromkeys(("size_bytes", "records", "stored", "quarantined", "ignored", "rows_written"), 1)
+    named = {"upload_id": "example", "sha256": "example", "name": "example.csv", "format": "ipd_costs_csv"}
+    home.add("uploads", {**named, **counts, "synthetic": True, "uploaded_at": datetime(2026, 11, 1)})
+    tax = {"currency": "USD", "bucket": "other", "category": "Tax"}
+    home.add("costs", {**tax, "billed_cost": 118.19}, {**tax, "category": "Credit", "billed_cost": -150.0})
+    home.add("costs", {**tax, "billed_cost": 11.5, "upload_id": "example"})
+
+    def said(params: CommonParams) -> list[str]:
+        return [n.text for n in compute_spend(home.view(), params).notices if n.code == "cost_unbooked"]
+
+    alone = [
+        "$118 on lines that name no run and no campaign is in no spend.",
+        "-$150 of credits on lines that name no run and no campaign is in no spend.",
+    ]
+    assert said(CommonParams(boundary="full")) == alone
+    home.con.execute("UPDATE runs SET synthetic = true WHERE run = 'steady'")
+    assert said(CommonParams(boundary="full", runs=["broken"])) == alone
+    assert said(CommonParams(boundary="full", runs=["steady"]))[0].startswith("$130 ")
 
 
 def test_an_evaluation_belongs_to_the_run_of_its_checkpoint(home: Home) -> None:

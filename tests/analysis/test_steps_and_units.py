@@ -108,6 +108,15 @@ def test_rates_name_their_basis(home: Home) -> None:
     assert result.figure("rollouts").value == 160 + 192 + 19200
 
 
+def test_a_rate_of_tokens_names_its_runs_where_others_log_none(home: Home) -> None:
+    home.con.execute("UPDATE steps SET tok_gen = NULL WHERE run <> 'apart'")
+    answer = ask(home, "rollouts").answer
+    assert answer.startswith("3 runs made 19.6k rollouts")
+    assert f"and {20000 / 150 / 8:.1f} generated tokens a second and GPU (all pools; of apart alone" in answer
+    home.con.execute("UPDATE steps SET tok_gen = 100")
+    assert "(all pools)" in ask(home, "rollouts").answer
+
+
 def test_unit_costs(home: Home) -> None:
     row = ask(home, "unit_economics").tables["units"].set_index("run").loc["steady"]
     per = 160 / 19200
