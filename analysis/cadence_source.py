@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analysis.cadence_params import CadenceParams
+from analysis.candidates import candidates
 from analysis.frames import NAN
 from analysis.pairfactors import step_fixed_share
 from analysis.projection_model import Asked, Modelled, measured_of, modelled
@@ -14,14 +15,12 @@ from analysis.projection_params import ProjectionParams, parse_quotes
 from analysis.projection_pools import PoolOf, Pools
 from analysis.projection_run import FEWEST, SourceRun, read_run
 from analysis.projection_targets import unit_of
-from analysis.spend import filters_of
 from analysis.words import listing
 from data.catalogue import Catalogue
 from data.errors import UserError
 from data.operations import operation
 from data.queries import projection as queries
 from data.queries.filters import Filters
-from data.queries.known import known_runs, runs_by_arrival
 from data.shapes import llm_of, machine_of
 from data.view import View
 from models.calibration import calibrate
@@ -108,7 +107,7 @@ def source_of(view: View, params: CadenceParams) -> Source | None:
 def _of_run(view: View, params: CadenceParams, rents: Rents) -> Source | None:
     asking = projection_params(params)
     tried: list[tuple[SourceRun, Modelled | None]] = []
-    for name in _names(view, params):
+    for name in candidates(view, params, params.run):
         run = read_run(view, name, params.price)
         model = modelled(view.catalogue, asking, run)
         tried.append((run, model))
@@ -135,17 +134,6 @@ def _grown(view: View, run: str) -> float:
         return NAN
     slope, first = np.polyfit(np.arange(len(means)), means.to_numpy(), 1)
     return float((first + slope * (len(means) - 1)) / first) if first > 0 else NAN
-
-
-def _names(view: View, params: CadenceParams) -> list[str]:
-    known = known_runs(view)
-    if params.run:
-        if params.run not in known:
-            shown = listing(known, 12) or "none yet; import data first"
-            raise UserError(f"There is no run '{params.run}'", "parameter run", f"Use one of {shown}.")
-        return [params.run]
-    picked = set(queries.runs(view, filters_of(params))["run"])
-    return [run for run in (params.runs or runs_by_arrival(view)) if run in picked]
 
 
 def _stated(book: Catalogue, params: CadenceParams, rents: Rents) -> Source:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
 
+from analysis.candidates import candidates
 from analysis.frames import Row, table
 from analysis.own_cost import spread
 from analysis.own_inputs import YOURS, Setting
@@ -17,12 +18,9 @@ from analysis.params import CommonParams
 from analysis.prices import price_name, source_words, split_price
 from analysis.projection_run import SourceRun, read_run
 from analysis.result import Assumption, Notice
-from analysis.spend import filters_of, synthetic_notice
-from analysis.words import listing
+from analysis.spend import synthetic_notice
 from data.catalogue import Catalogue
 from data.errors import UserError
-from data.queries import projection as queries
-from data.queries.known import known_runs, runs_by_arrival
 from data.view import View
 
 Floats = npt.NDArray[np.float64]
@@ -192,7 +190,7 @@ class Chosen:
 
 def choose(view: View, params: PlanParams, lacking: Callable[[SourceRun], str]) -> Chosen:
     """The asked run, else the first picked one of which `lacking` says ''. Raises UserError if unknown."""
-    names = candidates(view, params)
+    names = candidates(view, params, params.run)
     first: Chosen | None = None
     for name in names:
         source = read_run(view, name, params.price)
@@ -202,18 +200,6 @@ def choose(view: View, params: PlanParams, lacking: Callable[[SourceRun], str]) 
             return Chosen(source, notices=(*told, *source.notices))
         first = first or Chosen(None, f"{why.rstrip('.')}. {SCRATCH}", name, told)
     return first or Chosen(None)
-
-
-def candidates(view: View, params: PlanParams) -> list[str]:
-    """Runs to try in the order they came; only the asked one when one was."""
-    if params.run:
-        known = known_runs(view)
-        if params.run not in known:
-            shown = listing(known, 12) or "none yet; import data first"
-            raise UserError(f"There is no run '{params.run}'", "parameter run", f"Use one of {shown}.")
-        return [params.run]
-    picked = set(queries.runs(view, filters_of(params))["run"])
-    return [run for run in params.runs or runs_by_arrival(view) if run in picked]
 
 
 def own_platform(params: PlanParams, measured_on: str, run: str) -> str:

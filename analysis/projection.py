@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from analysis.candidates import candidates
 from analysis.claims import COLUMNS as CLAIMS
 from analysis.claims import check_claims
 from analysis.common import nothing, result
@@ -33,12 +34,10 @@ from analysis.projection_tables import (
 from analysis.projection_targets import aims, release_rank
 from analysis.projection_words import answer, beside_notices, best_of, figures
 from analysis.result import Notice, Result
-from analysis.spend import filters_of, synthetic_notice
+from analysis.spend import synthetic_notice
 from analysis.words import listing
 from data.errors import UserError
 from data.gpu.claims import contradicted
-from data.queries import projection as queries
-from data.queries.known import known_runs, runs_by_arrival
 from data.view import View
 
 __all__ = ["ProjectionParams", "compute"]
@@ -65,7 +64,7 @@ def compute(view: View, params: ProjectionParams) -> Result:
     """
     rents = rents_of(view.catalogue, params)
     check_claims(view.catalogue, params.claims)
-    names = _candidates(view, params)
+    names = candidates(view, params, params.run)
     if not names:
         return nothing("projection", view, params, EMPTY)
     source, model = _chosen(view, params, names)
@@ -78,19 +77,6 @@ def compute(view: View, params: ProjectionParams) -> Result:
         raise UserError(f"'{params.focus}' is not projected", "parameter focus", f"Use one of {told}.")
     found = seen_on(asked, aimed)
     return _answered(view, asked, sorted(found, key=lambda one: release_rank(one.aim)))
-
-
-def _candidates(view: View, params: ProjectionParams) -> list[str]:
-    """Runs to try, in the order they came; only the one that was asked for when one was."""
-    if params.run:
-        known = known_runs(view)
-        if params.run not in known:
-            shown = listing(known, 12) or "none yet; import data first"
-            raise UserError(f"There is no run '{params.run}'", "parameter run", f"Use one of {shown}.")
-        return [params.run]
-    picked = set(queries.runs(view, filters_of(params))["run"])
-    order = params.runs or runs_by_arrival(view)
-    return [run for run in order if run in picked]
 
 
 def _chosen(view: View, params: ProjectionParams, names: Sequence[str]) -> tuple[SourceRun, Modelled | None]:

@@ -10,6 +10,7 @@ from analysis.result import Result
 from analysis.words import money, percent
 from charts import theme
 from charts.blocks import error_bars, has
+from charts.duration import duration_curve
 from charts.planned import bars, curves, diamond, in_order, marks
 from charts.projection_style import known
 from charts.synthetic import marked
@@ -70,50 +71,15 @@ def demand(result: Result, mode: Mode = "light") -> go.Figure:
     frame = result.tables.get("demand")
     if frame is None or not has(frame, "time_frac", "gpus"):
         return theme.empty(result.answer, title=DEMAND, table="demand", mode=mode)
-    fig = go.Figure(_needed(frame, mode))
     level = frame["committed_gpus"].dropna() if "committed_gpus" in frame.columns else pd.Series(dtype=float)
-    if len(level):
-        fig.add_trace(_level(float(level.iloc[0]), mode))
-    peak = f"{float(frame['gpus'].max()):,.0f}"
-    theme.apply(
-        fig,
+    colour = theme.palette(mode).text
+    return duration_curve(
+        frame,
+        [("committed", float(value), colour) for value in level.head(1)],
         title=DEMAND,
         subtitle="Above the level GPUs are rented on demand; below it committed ones stand idle",
-        alt=f"Duration curve of demand, peak {peak} GPUs, and the committed level.",
-        table="demand",
+        levels_are="the committed level",
         mode=mode,
-        x="share of the time (%)",
-        y="GPUs",
-        height=340,
-    )
-    fig.update_yaxes(rangemode="tozero")
-    fig.update_xaxes(range=[0, 100])
-    return fig
-
-
-def _needed(frame: pd.DataFrame, mode: Mode) -> go.Scatter:
-    """Each level from the share of time where it begins to the one where it ends."""
-    accent = theme.palette(mode).accent
-    return go.Scatter(
-        x=[100 * float(end) for row in frame.itertuples() for end in (row.from_frac, row.time_frac)],
-        y=[row.gpus for row in frame.itertuples() for _ in range(2)],
-        name="GPUs needed",
-        mode="lines",
-        line={"color": accent, "width": 2},
-        fill="tozeroy",
-        fillcolor=theme.fade(accent, 0.15),
-        hovertemplate="%{x:.0f} % of the time at least %{y:,.3~r} GPUs<extra></extra>",
-    )
-
-
-def _level(gpus: float, mode: Mode) -> go.Scatter:
-    return go.Scatter(
-        x=[0, 100],
-        y=[gpus, gpus],
-        name=f"committed: {gpus:,.0f}",
-        mode="lines",
-        line={"color": theme.palette(mode).text, "width": 2, "dash": "dash"},
-        hovertemplate=f"committed: {gpus:,.0f} GPUs<extra></extra>",
     )
 
 

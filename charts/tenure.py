@@ -10,6 +10,7 @@ from analysis.tenure_cases import OPTIONS
 from analysis.words import digits3, money, percent
 from charts import theme
 from charts.blocks import error_bars, has
+from charts.duration import duration_curve
 from charts.synthetic import marked
 from charts.theme import Mode
 
@@ -132,51 +133,20 @@ def duration(result: Result, mode: Mode = "light") -> go.Figure:
     frame = result.tables.get("demand")
     if not has(frame, "time_frac", "gpus"):
         return theme.empty(result.answer, title=title, table="demand", mode=mode)
-    fig = go.Figure(_demand(frame, mode))
     names = {"own": "all owned", "mixed_reserved": "reserved base", "mixed_own": "owned base"}
-    for name, label in names.items():
-        level = frame[name].dropna()
-        if len(level):
-            fig.add_trace(_level(float(level.iloc[0]), label, option_colours(mode)[name]))
-    theme.apply(
-        fig,
+    colours = option_colours(mode)
+    bases = [
+        (label, float(value), colours[name])
+        for name, label in names.items()
+        for value in frame[name].dropna().head(1)
+    ]
+    return duration_curve(
+        frame,
+        bases,
         title=title,
         subtitle="Above a base the rest is rented on demand; the base is busy below the curve",
-        alt=f"Duration curve of demand, peak {frame['gpus'].max():.0f} GPUs, with the committed levels.",
-        table="demand",
+        levels_are="the committed levels",
         mode=mode,
-        x="share of the time (%)",
-        y="GPUs",
-        height=340,
-    )
-    fig.update_yaxes(rangemode="tozero")
-    fig.update_xaxes(range=[0, 100])
-    return fig
-
-
-def _demand(frame: pd.DataFrame, mode: Mode) -> go.Scatter:
-    """The demand as steps: each level from the share of time where it begins to the one where it ends."""
-    accent = theme.palette(mode).accent
-    return go.Scatter(
-        x=[100 * end for row in frame.itertuples() for end in (row.from_frac, row.time_frac)],
-        y=[row.gpus for row in frame.itertuples() for _ in range(2)],
-        name="GPUs needed",
-        mode="lines",
-        line={"color": accent, "width": 2},
-        fill="tozeroy",
-        fillcolor=theme.fade(accent, 0.15),
-        hovertemplate="%{x:.0f} % of the time at least %{y:,.3~r} GPUs<extra></extra>",
-    )
-
-
-def _level(gpus: float, label: str, colour: str) -> go.Scatter:
-    return go.Scatter(
-        x=[0, 100],
-        y=[gpus, gpus],
-        name=f"{label}: {gpus:,.0f}",
-        mode="lines",
-        line={"color": colour, "width": 2, "dash": "dash"},
-        hovertemplate=f"{label}: {gpus:,.0f} GPUs<extra></extra>",
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from data.errors import UserError
+from reports.arguments import json_object
 
 if TYPE_CHECKING:
     from data.readers.base import Progress
@@ -14,22 +15,12 @@ if TYPE_CHECKING:
 DETAILS = "details"
 
 
-def _object(text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"no JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise argparse.ArgumentTypeError("must be a JSON object")
-    return value
-
-
 def add_parsers(commands: Any) -> dict[str, argparse.ArgumentParser]:
     """The grammar of the command, by its name."""
     told: argparse.ArgumentParser = commands.add_parser(DETAILS, help="run details: show or set them")
     told.add_argument("run", metavar="RUN")
     told.add_argument(
-        "--set", type=_object, default={}, metavar="JSON", help="fields to change; null: as the files say"
+        "--set", type=json_object, default={}, metavar="JSON", help="fields to change; null: as the files say"
     )
     return {DETAILS: told}
 
