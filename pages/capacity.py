@@ -10,8 +10,9 @@ from pages.parts.answer import show_answer
 from pages.parts.assumptions import show_how
 from pages.parts.choose import segments
 from pages.parts.compute import compute_or_stop
+from pages.parts.empty import show_empty
 from pages.parts.figures import show_figures
-from pages.parts.frame import show_title
+from pages.parts.frame import is_nothing, show_title
 from pages.parts.notices import show_warnings
 from pages.parts.scenario_bar import scenario_bar
 from pages.parts.scenario_compare import show_comparison
@@ -19,6 +20,9 @@ from pages.parts.share import share_bar
 from pages.parts.state import current
 
 TITLE, CYCLE = "Capacity", "Cycle"
+WITHOUT_RUN = (
+    "Without a run of your own: state a step, let a model make one, or plan from scratch, on the left."
+)
 SECTIONS = (CYCLE, *plans.PLANS)
 
 state = current()
@@ -32,24 +36,29 @@ with left:
 result: Result = cycle.answered(asked) if plan is None else compute_or_stop(plan.question, asked)
 with head:
     place = show_title(TITLE, synthetic=is_synthetic(result), bar=False)
-with answer:
-    show_answer(result)
-with right:
-    show_figures(result)
-    show_warnings(result)
-    if plan is None:
-        cycle.show(result, state.theme)
-    else:
-        plans.show(plan, result, state.theme)
-compared = scenario_bar(state, "capacity.py", [result])
 results = [result]
-if compared is not None:
-    show_comparison(compared, state.theme)
-    results.append(compared)
-if plan is None:
-    cycle.show_tables(result)
+if is_nothing(result):
+    with right:
+        show_empty(state.store, result.answer, result.analysis)
+        st.caption(WITHOUT_RUN)
 else:
-    plans.show_tables(plan, result)
-with place:
-    share_bar(results, TITLE)
+    with answer:
+        show_answer(result)
+    with right:
+        show_figures(result)
+        show_warnings(result)
+        if plan is None:
+            cycle.show(result, state.theme)
+        else:
+            plans.show(plan, result, state.theme)
+    compared = scenario_bar(state, "capacity.py", [result])
+    if compared is not None:
+        show_comparison(compared, state.theme)
+        results.append(compared)
+    if plan is None:
+        cycle.show_tables(result)
+    else:
+        plans.show_tables(plan, result)
+    with place:
+        share_bar(results, TITLE)
 show_how(results, key="capacity")

@@ -11,9 +11,10 @@ from pages.parts.answer import show_answer
 from pages.parts.assumptions import show_how
 from pages.parts.choose import segments
 from pages.parts.compute import compute_or_stop
+from pages.parts.empty import show_empty
 from pages.parts.figures import show_figures
 from pages.parts.forecast_controls import forecast_inputs
-from pages.parts.frame import show_title
+from pages.parts.frame import is_nothing, show_title
 from pages.parts.notices import show_warnings
 from pages.parts.scenario_bar import scenario_bar
 from pages.parts.scenario_compare import show_comparison
@@ -46,29 +47,34 @@ else:
         else:
             asked = commitments.asked_of(state)
     result = compute_or_stop("forecast" if section == SPEND else "commitments", asked)
-    with answer:
-        show_answer(result)
-    with right:
-        show_figures(result)
-        show_warnings(result)
-        if section == SPEND:
-            months.said()
-            months.show(result, state.theme)
-            months.keep_box(state, result, asked)
-        else:
-            commitments.show(result, state.theme)
-    if section == SPEND:
-        months.show_tables(result)
+    if is_nothing(result):
+        with right:
+            show_empty(state.store, result.answer, result.analysis)
     else:
-        commitments.show_tables(result)
+        with answer:
+            show_answer(result)
+        with right:
+            show_figures(result)
+            show_warnings(result)
+            if section == SPEND:
+                months.said()
+                months.show(result, state.theme)
+                months.keep_box(state, result, asked)
+            else:
+                commitments.show(result, state.theme)
+        if section == SPEND:
+            months.show_tables(result)
+        else:
+            commitments.show_tables(result)
 with head:
     place = show_title(TITLE, synthetic=is_synthetic(result), bar=False)
 results = [result]
-if section != KEPT:
+if section != KEPT and not is_nothing(result):
     compared = scenario_bar(state, "forecast.py", [result])
     if compared is not None:
         show_comparison(compared, state.theme)
         results.append(compared)
-with place:
-    share_bar(results, TITLE)
+if not is_nothing(result):
+    with place:
+        share_bar(results, TITLE)
 show_how(results, key="forecast")

@@ -117,3 +117,13 @@ def test_each_plan_answers_from_a_run_and_from_scratch(
     offered = {str(one.key).removeprefix(f"{prefix}_") for one in at.number_input}
     fields = [one for box in PLANS[part].boxes.values() for one in box]
     assert offered == {one.in_address for one in fields}
+
+
+@pytest.mark.parametrize("page", ["capacity.py", "forecast.py"])
+def test_an_empty_home_offers_the_example_and_keeps_the_inputs(app: App, page: str) -> None:
+    at = app(page)
+    assert not at.exception and not at.error
+    assert "Nothing is loaded yet" in " ".join(m.value for m in at.markdown)
+    assert "telemetry" in [one.proto.page for one in at.get("page_link")]
+    assert not [b.key for b in at.button if str(b.key).startswith("share_")]
+    assert at.number_input
