@@ -152,6 +152,8 @@ def waterfall(bill: Bill, sheet: Sheet, unproven_usd: float, ends: Ends) -> pd.D
             low, high = ends.productive_low, ends.productive_high
         elif row["bar"] == "lost":
             low, high = ends.lost_low, ends.lost_high
+        elif row["bar"] == "bubble":
+            high = ends.bubble_high
         elif row["bar"] == "unknown" and ends.outside >= CENT_USD:
             row["detail"] = f"${ends.outside:,.2f} of it is {OUTSIDE}"
         row |= {"usd": value, "top_usd": float(row["top_usd"]), "usd_low": low, "usd_high": high}

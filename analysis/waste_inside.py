@@ -82,11 +82,18 @@ class Inside:
             and self.held_s[key] > 0
         ]
 
+    def waiting_s(self, owner: Owner) -> float:
+        """GPU-seconds in which its pools waited for the other one, in short waits, sampled or not."""
+        return sum(self.gpus[p] * self.bubble_s.get(p, 0.0) for p in self._pools(owner))
+
     def _waiting(self, owner: Owner) -> float:
         """Share of the allocated GPU time in which the pool waited for the other one, in short waits."""
         pools = self._pools(owner)
-        waited = sum(self.gpus[p] * self.bubble_s.get(p, 0.0) for p in pools)
-        return min(1.0, waited / sum(self.gpus[p] * self.held_s[p] for p in pools)) if pools else 0.0
+        return (
+            min(1.0, self.waiting_s(owner) / sum(self.gpus[p] * self.held_s[p] for p in pools))
+            if pools
+            else 0.0
+        )
 
     def _lost(self, owner: Owner) -> float:
         if owner.run is None:

@@ -17,12 +17,15 @@ OPEN = (*WORK, "unknown")
 
 @dataclass(frozen=True)
 class Ends:
-    """US dollars: bounds of productive and of lost work, and what of the unknown is surely not productive."""
+    """US dollars: bounds of productive and of lost work, most of waiting for the other pool, and what of the
+    unknown is surely not productive.
+    """
 
     productive_low: float
     productive_high: float
     lost_low: float
     lost_high: float
+    bubble_high: float
     outside: float
 
 
@@ -39,6 +42,7 @@ def lineage_ends(bill: Bill, inside: Inside, productive: float, lost: float) -> 
         max(productive, most),
         min(lost, max(0.0, work - _most(bill, inside.surviving_s, WORK))),
         max(lost, _most(bill, inside.lost_s, OPEN)),
+        max(_usd(bill.cuts, ("bubble",)), _most(bill, inside.waiting_s, ("bubble", "unknown"))),
         max(0.0, every - most - lost),
     )
 

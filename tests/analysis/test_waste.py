@@ -288,6 +288,12 @@ def test_waiting_for_the_other_pool_is_a_bubble(home: Home) -> None:
     assert run("waste", home.view(), {"run": "apart", "period": "all", "idle_min": 0.5}).tables["runs"].iloc[
         0
     ]["idle_bubble_gpu_h"] == pytest.approx(2 * 600 / 3600)
+    # the log alone tells of 2 x 600 GPU-seconds at $2 an hour: possible in unknown time, proven in none
+    for table in ("gpu_minutes", "gpu_coverage"):
+        home.con.execute(f"DELETE FROM {table}")
+    bare = run("waste", home.view(), {"run": "apart", "period": "all"}).tables["waterfall"].set_index("bar")
+    assert bare.loc["bubble", ["usd", "usd_low"]].to_list() == [0, 0]
+    assert bare.loc["bubble", "usd_high"] == pytest.approx(2 * 600 / 3600 * 2)
 
 
 def test_the_answer_names_amount_share_and_coverage(blank: Home, tmp_path: Path) -> None:
