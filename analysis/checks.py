@@ -117,6 +117,13 @@ CHECKS = {
             "The first steps took much longer than the median: forecasts use the median, bills the sum.",
             ("bottleneck", "rollouts"),
         ),
+        Check(
+            "slow_steps",
+            "Slow steps",
+            "A step took more than three times the median: a hang or a wait is in the seconds of the phase "
+            "it fell into, and in every average of steps.",
+            ("bottleneck", "rollouts", "projection"),
+        ),
     )
 }
 
@@ -132,7 +139,7 @@ def find_checks(view: View, filters: Filters, question: str) -> pd.DataFrame:
         (("step_time_against_clock", "steps_missing"), queries.coverage),
         (("looks_cumulative",), queries.counters),
         (("percent_in_a_ratio", "scores_in_two_units"), queries.ratios),
-        (("warm_up_steps",), queries.warm_up),
+        (("warm_up_steps", "slow_steps"), queries.uneven),
     )
     found = [source(view, filters) for codes, source in sources if wanted & set(codes)]
     if wanted & {"memory_above_hbm", "mfu_implausible", "mfu_peak_unknown"}:
@@ -176,6 +183,8 @@ def _numbers(row: pd.Series) -> str:
         return f"{percent(found / expected)} of {digits3(expected)} s is inside steps"
     if code == "steps_missing":
         return f"{int(found):,} of {int(expected):,} step numbers are there"
+    if code == "slow_steps":
+        return f"{step}{digits3(found)} s, {digits3(expected)} s is usual"
     if code == "warm_up_steps":
         return f"{step}{digits3(found)} s on average over {int(row['steps'])}, {digits3(expected)} s is usual"
     if code == "memory_above_hbm":

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis.candidates import candidates
+from analysis.checks import find_checks
+from analysis.checks import notices as check_notices
 from analysis.claims import COLUMNS as CLAIMS
 from analysis.claims import check_claims
 from analysis.common import nothing, result
@@ -38,6 +40,7 @@ from analysis.spend import synthetic_notice
 from analysis.words import listing
 from data.errors import UserError
 from data.gpu.claims import contradicted
+from data.queries.filters import Filters
 from data.view import View
 
 __all__ = ["ProjectionParams", "compute"]
@@ -110,7 +113,12 @@ def _refused(view: View, asked: Asked, names: Sequence[str]) -> Result:
 def _said_of(view: View, source: SourceRun) -> list[Notice]:
     made_up = synthetic_notice([source.run] if source.synthetic else [])
     told = contradicted(view.rows, [source.run])
-    return [*made_up, *(Notice("gpus_contradicted", words, run) for run, words in sorted(told.items()))]
+    failed = check_notices(find_checks(view, Filters((source.run,)), "projection"))
+    return [
+        *made_up,
+        *(Notice("gpus_contradicted", words, run) for run, words in sorted(told.items())),
+        *failed,
+    ]
 
 
 def _answered(view: View, asked: Asked, seen: Sequence[Seen]) -> Result:

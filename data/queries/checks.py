@@ -10,6 +10,7 @@ from data.view import View
 COLUMNS = ["run", "attempt", "step", "check_name", "subject", "expected", "found", "steps"]
 COUNTERS = ("tok_prompt", "tok_gen", "tok_total", "rollouts")
 LEAST_STEPS = 8
+SLOW_TIMES = 3
 
 _OF_SEVERAL = "({})".format(
     ", ".join(
@@ -120,6 +121,11 @@ select r.run, r.attempt, min(r.step) as step, 'warm_up_steps' as check_name, '' 
        any_value(r.usual) as expected, {total("r.seconds")} / count(*) as found, count(*) as steps
   from ranked r join steady s on s.run = r.run and s.attempt = r.attempt and r.place < s.place
  where s.place between 2 and 6 group by all
+union all
+select r.run, r.attempt, r.step, 'slow_steps', '', r.usual, r.seconds, 1
+  from ranked r join steady s on s.run = r.run and s.attempt = r.attempt and r.place > s.place
+ where r.seconds > {SLOW_TIMES} * r.usual
+ order by 1, 2, 3
 """
 
 
@@ -133,9 +139,15 @@ def coverage(view: View, filters: Filters) -> pd.DataFrame:
     return view.frame(_COVERAGE, filters.parameters())
 
 
+def uneven(view: View, filters: Filters) -> pd.DataFrame:
+    """COLUMNS for first steps above one and a half times the median, later ones above SLOW_TIMES of it."""
+    return view.frame(_ORDERED, filters.parameters())
+
+
 def warm_up(view: View, filters: Filters) -> pd.DataFrame:
     """COLUMNS for first steps that took more than one and a half times the median."""
-    return view.frame(_ORDERED, filters.parameters())
+    found = uneven(view, filters)
+    return found[found["check_name"] == "warm_up_steps"]
 
 
 def counters(view: View, filters: Filters) -> pd.DataFrame:

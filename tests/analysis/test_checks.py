@@ -177,6 +177,18 @@ def test_slow_first_steps(home: Home) -> None:
 def test_a_slow_step_in_the_middle_is_no_warm_up(home: Home) -> None:
     home.con.execute("UPDATE steps SET step_s = 400 WHERE run = 'steady' AND step = 50")
     assert failed(home, "warm_up_steps") == []
+    (row,) = failed(home, "slow_steps")
+    assert (row["step"], row["expected"], row["found"]) == (50, 100, 400)
+    home.con.execute("UPDATE steps SET step_s = 300 WHERE run = 'steady' AND step = 50")
+    assert failed(home, "slow_steps") == []
+
+
+def test_a_projection_says_that_a_hang_is_in_its_average(home: Home) -> None:
+    asked = {"run": "steady"}
+    assert "slow_steps" not in {n.code for n in analysis.run("projection", home.view(), asked).warnings}
+    home.con.execute("UPDATE steps SET step_s = 400 WHERE run = 'steady' AND step = 50")
+    said = {n.code: n.text for n in analysis.run("projection", home.view(), asked).warnings}
+    assert "Step 50: 400 s, 100 s is usual" in said["slow_steps"]
 
 
 def test_a_single_step_fails_nothing(empty_home: Home) -> None:
