@@ -1,7 +1,7 @@
 """What every page shares: the store, the common parameters, the theme, and the notices about the address."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -170,13 +170,12 @@ def escape(text: str) -> str:
     return text
 
 
-def go_to(file: str, address: Mapping[str, Sequence[str]] | None = None) -> None:
-    """Open a page, as its `address` says; ends this run of the script. Without one, what the sidebar says is
-    kept and put into the address.
+def go_to(file: str) -> None:
+    """Open another page; ends this run of the script. What the sidebar says is kept and put into its address.
 
     Without `query_params` Streamlit refuses to leave an address that a widget is bound to.
     """
-    st.switch_page(file, query_params=dict(address or {}))
+    st.switch_page(file, query_params={})
 
 
 def _forget() -> None:
