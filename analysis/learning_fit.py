@@ -206,9 +206,9 @@ def _lacking(run: str, benchmark: str, held: pd.DataFrame, has_start: bool) -> s
     if len(held) < need:
         more = "" if has_start else " (5 with a score of the checkpoint it started from)"
         plural = "" if len(held) == 1 else "s"
-        return (
-            f"{run} has {len(held)} evaluation{plural} on {benchmark}; a curve needs {need}{more}. {UPLOAD}"
-        )
+        after = " after its start" if has_start else ""
+        has = f"{run} has {len(held)} evaluation{plural} on {benchmark}{after}"
+        return f"{has}; a curve needs {need}{more}. {UPLOAD}"
     amounts = held["amount"].nunique()
     if amounts < need - 2:
         return f"{run} was evaluated at {amounts} different amounts; a curve needs {need - 2}. {UPLOAD}"

@@ -114,10 +114,11 @@ def _still_needed(store: Store, card: Card, files: dict[str, list[str]], asked: 
 
 
 def _made_of(files: list[str]) -> None:
-    """Name the files of a run where several came: one answer counts for all of them."""
+    """Name the files of a run where several came at once: one answer counts for all of them."""
     if len(files) > 1:
         more = f" and {len(files) - NAMED} more" if len(files) > NAMED else ""
-        st.caption(f"One run of {len(files)} files: {md_escape(', '.join(files[:NAMED]))}{more}")
+        named = md_escape(", ".join(files[:NAMED]))
+        st.caption(f"{len(files)} of the files just loaded are of this run: {named}{more}")
 
 
 def _priced(run: str, card_id: str, files: list[str]) -> None:

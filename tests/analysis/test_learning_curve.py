@@ -126,7 +126,9 @@ def test_what_is_missing_is_said(known: Home) -> None:
     assert found.figure("curve_top").value == pytest.approx(TOP, abs=1e-3)
     known.con.execute("DELETE FROM evals WHERE step > 6")
     few = ask(known)
-    assert few.answer.startswith("No learning curve: big has 3 evaluations on MATH-500; a curve needs 5")
+    assert few.answer.startswith(
+        "No learning curve: big has 3 evaluations on MATH-500 after its start; a curve needs 5"
+    )
     assert all(f.value is None and f.missing for f in few.headline)
     with pytest.raises(UserError, match="no run 'ghost'"):
         ask(known, run="ghost")

@@ -232,7 +232,7 @@ def test_what_a_run_of_several_files_needs_is_asked_once(app: App, store: Store)
     text = _text(at)
     assert "first.jsonl" in text and "longer.jsonl" in text
     assert text.count("Still needed for dollars: said") == 1
-    assert "One run of 2 files: first.jsonl, longer.jsonl" in text
+    assert "2 of the files just loaded are of this run: first.jsonl, longer.jsonl" in text
 
 
 def test_a_refused_rereading_leaves_the_old_one(app: App, store: Store) -> None:
