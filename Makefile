@@ -11,6 +11,9 @@ export IPD_HOME ?= var
 KEPT := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python
 COMPILE := $(KEPT) -c 'from data.gpu import plain_kernels, plain_minutes'; \
 	$(KEPT) -m pytest -m "not full" --collect-only -qq >/dev/null
+# As many workers as a machine of two cores feeds: a worker's own threads would only wait for each other.
+test test-full: export IPD_THREADS = 1
+test test-full: export OPENBLAS_NUM_THREADS = 1
 # Dear groups first, in the order of tests/conftest.py, not those of most tests.
 DIST := -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=15 -rs
 

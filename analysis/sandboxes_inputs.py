@@ -86,10 +86,10 @@ def lacking(view: View) -> Callable[[SourceRun], str]:
     """Why a run's sandboxes cannot be sized: it logs no calls, or no rollouts."""
 
     def why(source: SourceRun) -> str:
-        calls = records(queries.load(view, Filters((source.run,))))[0]
-        if not int(number(calls["calls"])):
+        found = records(queries.load(view, Filters((source.run,))))
+        if not found:
             return f"No file says how {source.run} used sandboxes: load the table of environment calls"
-        if not known(number(calls["busy_mean_s"])):
+        if not known(number(found[0]["busy_mean_s"])):
             return f"The sandbox calls of {source.run} have no seconds (busy_s)"
         if source.tokens is None or not source.tokens.rollouts > 0:
             return f"Rollouts a step of {source.run} are not logged"

@@ -16,7 +16,7 @@ from analysis.resumed import paid_notices
 from analysis.shares import by_attempt, load_shares
 from analysis.spend import Spend, compute_spend, synthetic_notice, tries_of
 from analysis.waste_held import unbilled
-from analysis.waste_inside import Inside, idle_bubble, phase_weights, read_inside
+from analysis.waste_inside import Inside, idle_bubble, phase_weights, read_inside, without_idle
 from analysis.waste_lineage import lineage_ends
 from analysis.waste_owners import read_clocks
 from analysis.waste_parts import (
@@ -162,7 +162,7 @@ def _tables(
         "stalls": events(spells["stalled"], sheet.bar("stalled")).head(MOST_EVENTS),
         "idle": events(spells["idle"], sheet.bar("idle")).head(MOST_EVENTS),
         "machines": machines([*spells["stalled"], *spells["idle"]]).head(MOST_EVENTS),
-        "phases": _phases(view, spend, sheet, [str(r["run"]) for r in records(spend.runs)]),
+        "phases": _phases(view, spend, bill, sheet),
         "behind": _behind(bill, sheet),
         "on_rungs": on_rungs(bill, sheet, told.found.has_scheduler),
         "thresholds": _thresholds(params),
@@ -235,16 +235,19 @@ def _behind(bill: Bill, sheet: Sheet) -> pd.DataFrame:
     return table(rows, BEHIND, ["usd"])
 
 
-def _phases(view: View, spend: Spend, sheet: Sheet, runs: list[str]) -> pd.DataFrame:
+def _phases(view: View, spend: Spend, bill: Bill, sheet: Sheet) -> pd.DataFrame:
     """Productive dollars of a run over the phases of its clocks, in cents that add up to its productive work;
-    the phases are those of the log, in proportion to their GPU time on the surviving lineage.
+    the phases are those of the log, in proportion to their GPU time on the surviving lineage. What samples
+    show as idle is taken off the time outside of steps, where a run that does nothing is.
     """
     rows: list[Row] = []
-    dear = sorted((n for n in runs if n in sheet.names), key=lambda n: (-sheet.row(n)["productive"], n))
-    for run in dear[:MOST_PHASE_RUNS]:
+    groups = by_who(bill.cuts)
+    runs = [str(r["run"]) for r in records(spend.runs) if r["run"] in groups]
+    for run in sorted(runs, key=lambda n: (-sheet.row(n)["productive"], n))[:MOST_PHASE_RUNS]:
         usd, weights = sheet.row(run)["productive"], phase_weights(view, spend, run)
         if usd <= 0 or not weights:
             continue
+        weights = without_idle(weights, split_of(groups[run]))
         whole = sum(weights.values())
         for (phase, weight), amount in zip(
             weights.items(), apportion(usd, list(weights.values())), strict=True

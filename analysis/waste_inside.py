@@ -15,6 +15,7 @@ from data.queries import waste as queries
 from data.queries.filters import Filters
 from data.view import View
 from models.stalls import Thresholds
+from models.waste import Split
 
 Pool = tuple[str, int, str]
 OVERLAPPING = ("one_step_off", "async")
@@ -187,6 +188,15 @@ def phase_weights(view: View, spend: Spend, run: str) -> dict[str, float]:
         out[UNATTRIBUTED] = out.get(UNATTRIBUTED, 0.0) + open_s * pool["gpus"]
         out[OUTSIDE] = out.get(OUTSIDE, 0.0) + rest_s * pool["gpus"]
     return {phase: weight for phase, weight in out.items() if weight > 0}
+
+
+def without_idle(weights: Mapping[str, float], split: Split) -> dict[str, float]:
+    """GPU-seconds by phase less the idle ones, at the share of sampled time that was idle, as far as the time
+    outside of steps holds them: a step that pauses is in its phases.
+    """
+    idle = split.idle / split.known * sum(weights.values()) if split.known > 0 else 0.0
+    left = {**weights, OUTSIDE: max(0.0, weights.get(OUTSIDE, 0.0) - idle)}
+    return {phase: weight for phase, weight in left.items() if weight > 0}
 
 
 def idle_bubble(inside: Inside, run: str) -> float:

@@ -168,6 +168,18 @@ def notices(told: Answered) -> list[Notice]:
     return out
 
 
+def _stalled_phases(told: Answered) -> list[Notice]:
+    """A stall lies inside a phase of the log, which the productive dollars are spread by."""
+    runs = {cut.share.run for cut in told.bill.cuts if cut.share.run}
+    rows = {name: told.sheet.row(name) for name in told.sheet.names if name in runs}
+    held = {name: row for name, row in rows.items() if row["stalled"] > 0 and row["productive"] > 0}
+    words = "of stalls lie inside phases of its log, and no file says in which: one of them gets too much of"
+    return [
+        Notice("stall_in_phases", f"{name}: {money(float(row['stalled']))} {words} productive work.", name)
+        for name, row in list(held.items())[:5]
+    ]
+
+
 def _doubts(told: Answered) -> list[Notice]:
     """Where samples prove less than they seem to, or contradict what was paid."""
     evidence = told.evidence
@@ -181,6 +193,7 @@ def _doubts(told: Answered) -> list[Notice]:
             "all of them count as unknown: check start, end, GPUs and the time zone of the samples."
         )
         out.append(Notice("samples_outside_allocation", words, name))
+    out += _stalled_phases(told)
     if evidence.loose:
         words = f"{count(evidence.loose)} sampled GPUs belong to no run or job: name the run of their file."
         out.append(Notice("gpus_without_run", words))

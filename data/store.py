@@ -1,6 +1,7 @@
 """The telemetry store of a home: one DuckDB connection a process, a cursor a thread, one writer at a time."""
 
 import logging
+import os
 import re
 import shutil
 import threading
@@ -229,6 +230,7 @@ def connect(database: Path, home: Path) -> duckdb.DuckDBPyConnection:
                 "python_enable_replacements": False,
                 "autoinstall_known_extensions": False,
                 "temp_directory": str(temporary / f"duckdb-{uuid4().hex}"),
+                **_threads(),
             },
         )
     except duckdb.IOException as error:
@@ -248,6 +250,16 @@ def connect(database: Path, home: Path) -> duckdb.DuckDBPyConnection:
         con.close()
         raise
     return con
+
+
+def _threads() -> dict[str, int]:
+    """Cores the database may use: IPD_THREADS, default all. Raises UserError for what is no such number."""
+    said = os.environ.get("IPD_THREADS", "")
+    if said and not (said.isdigit() and int(said) > 0):
+        raise UserError(
+            f"'{said}' is no number of threads", "IPD_THREADS", "Give 1 or more, or leave it out."
+        )
+    return {"threads": int(said)} if said else {}
 
 
 def is_damage(error: duckdb.Error) -> bool:

@@ -18,5 +18,8 @@ def some(few: int) -> int:
 
 def in_turn(values: Iterable[T], turn: int = 0, of: int = 3) -> list[Any]:
     """Parameters of which `make test` tries every `of`-th, from place `turn`, and `make test-full` all."""
-    marked = enumerate(values)
-    return [pytest.param(v, marks=() if i % of == turn else pytest.mark.full) for i, v in marked]
+    rest = pytest.mark.full
+    return [
+        pytest.param(*(v if type(v) is tuple else (v,)), marks=() if i % of == turn else rest)
+        for i, v in enumerate(values)
+    ]

@@ -61,12 +61,13 @@ select count(*) as calls, count(distinct step) as steps, avg(busy_s) as busy_mea
        quantile_cont(cold_s, 0.95) as cold_p95_s,
        avg(cast(cold_s > 0 as integer)) as cold_frac, avg(cores) as cores_mean,
        quantile_cont(mem_bytes, 0.95) as mem_p95_bytes, (select max(open) from level) as most_at_once
-  from calls
+  from calls having count(*) > 0
 """
 
 
 def load(view: View, filters: Filters) -> pd.DataFrame:
-    """One row: sandbox calls of the runs, the steps they name, mean and spread of their seconds, share that
-    started cold, cores, the 95th percentile of memory, and the most at one time (those with a clock).
+    """One row, none without calls: sandbox calls of the runs, the steps they name, mean and spread of their
+    seconds, share that started cold, cores, the 95th percentile of memory, and the most at one time (those
+    with a clock).
     """
     return view.frame(_LOAD, filters.parameters())

@@ -37,7 +37,7 @@ class Home:
     """An in-memory telemetry database with the real schema."""
 
     def __init__(self) -> None:
-        self.con = duckdb.connect()
+        self.con = duckdb.connect(config={"threads": 1})
         self.con.execute(ddl())
         self.book = tiny_book()
 

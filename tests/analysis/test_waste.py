@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from analysis import run, waste
 from analysis.ladder import identity, waterfall
 from analysis.result import Result
 from analysis.shares import Share, Shares
-from analysis.waste_inside import Inside
+from analysis.waste_inside import Inside, without_idle
 from analysis.waste_lineage import lineage_ends
 from analysis.waste_owners import Owner
 from analysis.waste_parts import cut_bill, in_cents, split_of
@@ -22,7 +23,7 @@ from analysis.waste_samples import Evidence
 from data.gpu.rollup import coverage_sql, hold, minutes_sql
 from data.tables import columns
 from models.cents import cents, total
-from models.waste import Measured
+from models.waste import Measured, Split
 from tests.analysis.conftest import Home, gpu_minutes, pool, steps
 
 START = datetime(2026, 3, 3, 8, 0, 0)
@@ -41,7 +42,10 @@ def put_samples(home: Home, folder: Path, rows: list[tuple[Any, ...]], read: tup
     con.execute(
         f"CREATE OR REPLACE TABLE raw (gpu_id VARCHAR, ts TIMESTAMP, {' DOUBLE, '.join(read)} DOUBLE)"
     )
-    con.executemany(f"INSERT INTO raw VALUES ({', '.join('?' * (2 + len(read)))})", rows)
+    columnar = list(zip(*rows, strict=True))
+    con.register("read", pa.table(dict(zip(("gpu_id", "ts", *read), map(list, columnar), strict=True))))
+    con.execute("INSERT INTO raw BY NAME SELECT * FROM read")
+    con.unregister("read")
     con.execute("CREATE OR REPLACE TABLE sorted AS SELECT *, row_number() OVER () AS ord FROM raw")
     hold(con, "sorted", list(read))
     con.execute(f"INSERT INTO gpu_minutes BY NAME {minutes_sql('held', list(read))}")
@@ -117,6 +121,7 @@ def test_a_hang_at_full_gpu_util_is_found_with_start_length_and_dollars(blank: H
     assert (stall["start"], stall["end"]) == (HANG, HANG + timedelta(seconds=HANG_S))
     assert (stall["gpus"], stall["length_min"], stall["gpu_hours"]) == pytest.approx((16, 33, 8.8))
     assert stall["usd"] == 26.40
+    assert "$26.4 of stalls lie inside phases" in " ".join(notice.text for notice in result.warnings)
     for words in ("GPU-Util 100 %", "tensor 0 %", "power 38 %", "step counter frozen"):
         assert words in stall["evidence"]
     # 16 GPUs x 2 h x $3 = $96.00, of which 16 x 0.55 h x $3 hung
@@ -125,6 +130,20 @@ def test_a_hang_at_full_gpu_util_is_found_with_start_length_and_dollars(blank: H
     )
     ladder = result.tables["ladder"].set_index("rung")["usd"]
     assert ladder.to_list() == pytest.approx([96.0, 96.0, 96.0, 69.6])
+
+
+def test_idle_time_is_taken_off_what_lies_outside_of_steps() -> None:
+    """4 h of 8 GPUs: 3.5 h in steps, 0.5 h outside, idle by the samples, of all the time or of half of it."""
+    weights = {"rollout": 70_000.0, "train": 30_800.0, "outside_steps": 14_400.0}
+    in_steps = {"rollout": 70_000.0, "train": 30_800.0}
+    for seen in (1.0, 0.5):
+        split = Split(idle=14_400 * seen, stalled=14_400 * seen, working=86_400 * seen)
+        assert without_idle(weights, split) == pytest.approx(in_steps)
+    assert without_idle(weights, Split(idle=7_200, working=108_000)) == pytest.approx(
+        {**in_steps, "outside_steps": 7_200}
+    )
+    assert without_idle(weights, Split(idle=60_000, working=1)) == pytest.approx(in_steps)
+    assert without_idle(weights, Split()) == weights
 
 
 def test_the_same_log_with_decode_traffic_is_working(blank: Home, tmp_path: Path) -> None:

@@ -78,12 +78,13 @@ def type_number(page: Page, label: str, value: str, shown: Locator) -> None:
     until(typed, shown, name=f"{label} {value}")
 
 
+@pytest.mark.full
 def test_the_next_point_and_serving_answer_what_is_typed_and_survive_a_reload(
     browser: Browser, server: Server
 ) -> None:
     page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
     page.set_default_timeout(LOAD_MS)
-    page.goto(f"{server.url}/intelligence?lc_run=h100-sync")
+    page.goto(f"{server.url}/intelligence?example=true&lc_run=h100-sync")
     main = page.get_by_test_id("stMain")
     expect(main.get_by_text(re.compile(r"h100-sync on MATH-500: the next point costs \$"))).to_be_visible()
     settled(page)

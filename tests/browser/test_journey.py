@@ -125,6 +125,7 @@ def test_a_copied_address_shows_the_same_view(browser: Browser, server: Server, 
     other.context.close()
 
 
+@pytest.mark.full
 def test_share_open_elsewhere_revoke(page: Page, browser: Browser, server: Server, run: str) -> None:
     page.goto(f"{server.url}/?runs={run}")
     dialog = page.get_by_role("dialog")

@@ -58,6 +58,7 @@ def _digest(folder: Path) -> dict[str, str]:
     return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(folder.iterdir())}
 
 
+@pytest.mark.full
 def test_equal_seeds_give_equal_bytes_and_other_seeds_do_not(folder: Path, tmp_path: Path) -> None:
     again, other = tmp_path / "again", tmp_path / "other"
     write_example(again)

@@ -18,6 +18,7 @@ from data.queries.uploads import files_of, listing
 from data.readers.base import Choices
 from data.rejoin import join_upload
 from data.store import Store
+from tests.examples import in_turn
 
 DAY = datetime(2026, 10, 31)
 STEPS = (
@@ -80,7 +81,7 @@ BOTH = {
 """64 GPUs at $2.00: 2.5 h failed = 160 GPU-h; 5 h = 320 GPU-h, of it 1 h 10 min in October; 4 h in steps."""
 
 
-@pytest.mark.parametrize("jobs_first", [True, False])
+@pytest.mark.parametrize("jobs_first", in_turn([True, False], of=2))
 def test_a_failed_and_a_completed_job_cost_the_same_on_every_page(store: Store, jobs_first: bool) -> None:
     if jobs_first:
         jobs = load(store, HEAD + FAILED + DONE, "jobs.txt", timezone="UTC")

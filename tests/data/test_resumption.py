@@ -21,6 +21,7 @@ from data.queries.run_details import attempts
 from data.readers.base import Choices
 from data.run_details import RunDetails, current_details, save_details
 from data.store import Store
+from tests.examples import in_turn
 
 JOBS = (
     "JobID|JobName|State|Start|End|ElapsedRaw|AllocTRES\n"
@@ -96,7 +97,8 @@ def test_money_says_that_lost_work_rests_on_an_assumed_resumption(home: Store, q
 
 
 @pytest.mark.parametrize(
-    ("step", "lost", "goodput"), [(4, 64 * 2 / 6, 0.75), (2, 64 * 4 / 6, 22 * 900 / 28800), (0, 64, 0.625)]
+    ("step", "lost", "goodput"),
+    in_turn([(4, 64 * 2 / 6, 0.75), (2, 64 * 4 / 6, 22 * 900 / 28800), (0, 64, 0.625)]),
 )
 def test_a_said_step_settles_it_and_survives_a_rebuild(
     home: Store, step: int, lost: float, goodput: float

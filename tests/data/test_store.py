@@ -4,10 +4,12 @@ import subprocess
 import sys
 import threading
 from datetime import datetime
+from pathlib import Path
 
 import duckdb
 import pytest
 
+from data.errors import UserError
 from data.store import Store, get_store
 from data.view import View
 
@@ -163,3 +165,20 @@ def test_a_newer_schema_is_refused_with_a_remedy(tmp_path):
     script = f"from pathlib import Path; from data.store import Store; Store.open(Path({str(tmp_path)!r}))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert "schema version 99" in done.stderr and "Update the app" in done.stderr
+
+
+@pytest.mark.parametrize(("said", "threads"), [("1", 1), ("3", 3)])
+def test_the_database_uses_as_many_threads_as_are_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, threads: int
+) -> None:
+    monkeypatch.setenv("IPD_THREADS", said)
+    store = get_store(tmp_path)
+    with store.view() as view:
+        assert view.rows("SELECT current_setting('threads')") == [(threads,)]
+    store.close()
+
+
+def test_threads_that_are_no_number_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IPD_THREADS", "many")
+    with pytest.raises(UserError, match="IPD_THREADS"):
+        get_store(tmp_path)

@@ -10,6 +10,7 @@ import analysis
 from data.ingest import ingest_file
 from data.run_details import PoolDetails, RunDetails, save_details
 from data.store import Store
+from tests.examples import PROFILE
 from tests.faults.inputs import samples
 
 PAGES = ("overview", "telemetry", "rollouts", "utilisation", "intelligence", "generations", "hardware")
@@ -35,7 +36,7 @@ def test_every_question_answers_and_every_page_is_drawn(
     everything: Store, app: Callable[..., AppTest]
 ) -> None:
     with everything.view() as view:
-        for question in analysis.QUESTIONS:
+        for question in sorted(analysis.QUESTIONS)[:: 3 if PROFILE == "ci" else 1]:
             answer = analysis.run(question, view)
             assert answer.answer.strip(), question
             assert answer.to_json(), question
