@@ -91,7 +91,7 @@ def waterfall(result: Result, mode: Mode = "light") -> go.Figure:
         trace = bar([row["usd"]], [place], [_told(row)], marker, BARS.get(row["bar"], row["bar"]))
         fig.add_trace(trace.update(base=[start], showlegend=False))
     names = [_bar_label(row) for row in data.itertuples()]
-    told = ", ".join(f"{BARS.get(r.bar, r.bar)} {dollars(r.usd)}" for r in data.itertuples())
+    told = ", ".join(f"{BARS.get(r.bar, r.bar)} {_signed(r)}" for r in data.itertuples())
     told_of = [text for name, text in NOTES.items() if (data.loc[data["bar"] == name, "usd"] != 0).any()]
     note = "; ".join([*_base(data), *told_of])
     alt = f"Waterfall: {told}."
@@ -119,16 +119,21 @@ def _base(data: pd.DataFrame) -> list[str]:
     return [f"percent of {dollars(whole)} of charges{before}"]
 
 
-def _bar_label(row: object) -> str:
+def _signed(row: object) -> str:
+    """What a bar takes off (−) or adds (+), as it is drawn; a total has no sign."""
     sign = "−" if row.kind == "minus" and row.usd > 0 else "+" if row.kind == "minus" and row.usd < 0 else ""
+    return f"{sign}{dollars(abs(row.usd))}"
+
+
+def _bar_label(row: object) -> str:
     share = f" · {percent(row.frac)} of charges" if pd.notna(row.frac) and row.bar != "bill" else ""
     most = getattr(row, "usd_high", row.usd)
     open_to = f" (up to {dollars(most)})" if row.bar == "lost" and most - row.usd >= CENT else ""
-    return f"<b>{BARS.get(row.bar, row.bar)}</b> {sign}{dollars(abs(row.usd))}{share}{open_to}"
+    return f"<b>{BARS.get(row.bar, row.bar)}</b> {_signed(row)}{share}{open_to}"
 
 
 def _told(row: pd.Series) -> str:
-    lines = [f"<b>{BARS.get(row['bar'], row['bar'])}</b> {dollars(row['usd'])}"]
+    lines = [f"<b>{BARS.get(row['bar'], row['bar'])}</b> {_signed(row)}"]
     if isinstance(row["detail"], str) and row["detail"]:
         lines.append(theme.escape(row["detail"]))
     if len(row["runs"]):

@@ -6,12 +6,17 @@ only where the controls can say nothing but their defaults.
 """
 
 import contextvars
+import time
 from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
 
 SHARED = ("runs", "price", "boundary", "platforms", "example")
+PAINT_S = 0.25
+"""What the browser is left to paint the answer before more is sent, once a session: what is sent sooner is
+fetched, parsed and drawn in the same step, and the answer waits for it.
+"""
 _OPENED = "_opened"
 _REST = "_after_answer"
 
@@ -38,4 +43,5 @@ def answered() -> None:
     """
     draw: Callable[[], None] | None = st.session_state.pop(_REST, None)
     if draw is not None:
+        time.sleep(PAINT_S)
         draw()

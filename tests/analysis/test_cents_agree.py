@@ -13,6 +13,7 @@ from analysis.waste import WasteParams
 from analysis.waste import compute as waste_of
 from tests.analysis.bills import DAY, charge, hold, job, load, reconciled
 from tests.analysis.conftest import Home
+from tests.examples import in_turn
 
 PERIOD = "2026-03"
 
@@ -58,7 +59,7 @@ def test_half_a_cent_of_a_commitment_is_rounded_once(empty_home: Home, tmp_path:
     agree(empty_home)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", in_turn(range(12)))
 def test_random_parts_of_cents(empty_home: Home, tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
 

@@ -116,6 +116,7 @@ def test_the_view_is_saved_held_against_twice_the_steps_and_shared(page: Page) -
     stranger.close()
 
 
+@pytest.mark.full
 def test_a_saved_scenario_opens_as_it_was(page: Page) -> None:
     page.keyboard.press("Escape")
     settled(page)

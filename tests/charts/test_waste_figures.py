@@ -61,10 +61,10 @@ def test_each_bar_of_the_waterfall_ends_where_the_next_begins(other: float) -> N
     assert ends[0][1] == pytest.approx(ends[1][1]) and ends[-1][0] == 0.0
     hatched = [bar.name for bar in fig.data if bar.marker.pattern.shape]
     assert hatched == ["Unknown"]
-    assert labels(fig)[1].startswith(
-        f"<b>Other charges and credits</b> {'−' if other > 0 else '+'}${abs(other):,.2f}"
-    )
-    assert "storage $40.10" in fig.data[1].customdata[0]
+    signed = f"{'−' if other > 0 else '+'}${abs(other):,.2f}"
+    assert labels(fig)[1].startswith(f"<b>Other charges and credits</b> {signed}")
+    assert f"Other charges and credits {signed}, " in fig.layout.meta["alt"]
+    assert f"<b>Other charges and credits</b> {signed}<br>storage $40.10" in fig.data[1].customdata[0]
 
 
 def test_shares_say_of_what_and_lost_work_how_much_it_may_be() -> None:

@@ -17,6 +17,7 @@ from data.ingest import ingest_file
 from data.readers.base import Choices
 from data.store import Store
 from tests.data.fakes import choose_fake, content, gpu_csv, gpu_tables, steps_csv
+from tests.examples import in_turn
 
 ROOT = Path(__file__).parents[2]
 GPUS = Choices(gpus=8, platform="h100-sxm")
@@ -85,7 +86,9 @@ def kill_at(home, place):
     assert process.returncode == -signal.SIGKILL, errors
 
 
-@pytest.mark.parametrize("place", ["spool", "samples", "after the part was moved", "before commit"])
+@pytest.mark.parametrize(
+    "place", in_turn(["spool", "samples", "after the part was moved", "before commit"], turn=1, of=2)
+)
 def test_a_kill_during_an_upload_leaves_the_state_before_it(tmp_path, place):
     kill_at(tmp_path, place)
     store = Store.open(tmp_path)

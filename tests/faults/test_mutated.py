@@ -85,7 +85,7 @@ def test_every_readable_format_has_a_sample() -> None:
     assert {reader.format for reader in REGISTRY} == {sample.format for sample in SAMPLES}
 
 
-@pytest.mark.parametrize("sample", in_turn(SAMPLES, of=2), ids=lambda sample: sample.title)
+@pytest.mark.parametrize("sample", in_turn(SAMPLES), ids=lambda sample: sample.title)
 def test_damaged_files(sample: Sample, tmp_path: Path, record_property) -> None:
     run(sample, QUICK, 0, tmp_path, record_property)
 

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from data import store as stores
 from data.store import Store, get_store
+from pages.parts import opening
 
 ROUTER = Path(__file__).resolve().parents[2] / "pages" / "router.py"
 START = "overview.py"
@@ -22,6 +23,7 @@ def components() -> Iterator[None]:
     found = manifest_scanner.scan_component_manifests()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", lambda *_: found)
+        patch.setattr(opening, "PAINT_S", 0.0)  # there is no browser that paints
         yield
 
 

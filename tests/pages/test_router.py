@@ -160,6 +160,7 @@ def test_own_runs_leave_the_example_out_until_it_is_asked_for(app: App, loaded: 
     assert _runs(at) == ("h100-sync",) and "Only the picked runs" in _lines(at)
 
 
+@pytest.mark.full
 def test_an_address_says_whether_the_example_is_shown(app: App, loaded: Store) -> None:
     """One with picked runs, as it was copied before there was a switch, shows these."""
     assert "'example'" not in _warnings(app(example="true"))

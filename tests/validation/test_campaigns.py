@@ -7,6 +7,7 @@ import pytest
 
 from analysis.gainstats import CAMPAIGNS, COVERAGE_FRAC
 from models.clustered import clustered_gain
+from tests.examples import in_turn
 from tests.validation.campaigns import (
     FEW,
     MEASURES,
@@ -36,7 +37,9 @@ def check(world, campaigns, slack):
     return row
 
 
-@pytest.mark.parametrize("world", [WORLDS[0], WORLDS[2], FEW[0], FEW[3]], ids=lambda world: world.name)
+@pytest.mark.parametrize(
+    "world", in_turn([WORLDS[0], WORLDS[2], FEW[0], FEW[3]], of=2), ids=lambda world: world.name
+)
 def test_intervals_hold_the_truth(world):
     check(world, 250, slack=1.0)
 
