@@ -94,7 +94,7 @@ def compute(view: View, params: TenureParams) -> Result:
         view,
         params,
         _answer(setup, costs, tables, rival, share),
-        headline=_figures(tables, costs, tables["break_even"], tables["npv"]),
+        headline=_figures(tables, tables["break_even"], tables["npv"]),
         tables=tables,
         assumptions=_assumptions(setup, told),
         notices=[*made_up(view, params), *wanted.notices, *_notices(view, setup, share)],
@@ -252,9 +252,7 @@ def _why(setup: Setup) -> dict[str, str]:
     return out
 
 
-def _figures(
-    tables: dict[str, pd.DataFrame], costs: dict[str, Cost], even: pd.DataFrame, npv: pd.DataFrame
-) -> list[Figure]:
+def _figures(tables: dict[str, pd.DataFrame], even: pd.DataFrame, npv: pd.DataFrame) -> list[Figure]:
     rows = {row["option"]: row for row in records(tables["options"])}
     out = []
     for option in ("own", "on_demand", "reserved_3y"):
@@ -280,17 +278,17 @@ def _figures(
     months = rent["months"] if rent else None
     never = "not paid back within the life of the hardware" if rent else lacks
     out.append(figure("break_even_months", months, missing=never))
-    own = npv[(npv["option"] == "own")]["saves_usd"].dropna()
-    middle = (
-        costs["on_demand"].total_usd - costs["own"].total_usd if {"own", "on_demand"} <= set(costs) else None
-    )
-    out.append(
-        figure(
-            "own_npv", middle, low=own.min() if len(own) else None, high=own.max() if len(own) else None,
-            interval="price_paths", missing=lacks,
-        )
-    )  # fmt: skip
+    out.append(_saved(rows["own"], npv, lacks))
     return out
+
+
+def _saved(own: Row, npv: pd.DataFrame, missing: str) -> Figure:
+    """What owning saves: over the price paths where they differ, else over the draws of the inputs."""
+    paths = npv[npv["option"] == "own"]["saves_usd"].dropna()
+    moving = paths.nunique() > 1
+    low, high = (paths.min(), paths.max()) if moving else (own["saves_low_usd"], own["saves_high_usd"])
+    interval = "price_paths" if moving else "p10_p90"
+    return figure("own_npv", own["saves_usd"], low=low, high=high, interval=interval, missing=missing)
 
 
 def _answer(

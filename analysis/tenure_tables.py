@@ -13,7 +13,8 @@ from models.tenure import Cost, break_even_months
 
 OPTION_COLUMNS = (
     "option", "label", "usd_per_useful_gpu_h", "low_usd", "high_usd", "cheapest_frac", "total_usd",
-    "fleet_gpus", "busy_frac", "burst_usd", "saves_usd", "missing",
+    "fleet_gpus", "busy_frac", "burst_usd", "saves_usd", "saves_low_usd",
+    "saves_high_usd", "missing",
 )  # fmt: skip
 PATHS = ("low", "mid", "high")
 _NUMBERS = tuple(c for c in OPTION_COLUMNS if c not in ("option", "label", "missing"))
@@ -22,7 +23,9 @@ _NUMBERS = tuple(c for c in OPTION_COLUMNS if c not in ("option", "label", "miss
 def option_rows(
     costs: Mapping[str, Cost], drawn: Sequence[Mapping[str, Cost]], why: Mapping[str, str]
 ) -> pd.DataFrame:
-    """One row an option: cost of a useful GPU-hour with p10-p90, share of draws in which it is cheapest."""
+    """One row an option: cost of a useful GPU-hour and what it saves against on demand, both with p10-p90
+    over the same draws; share of draws in which it is cheapest.
+    """
     winners = [min(one, key=lambda name: one[name].usd_per_useful_gpu_h) for one in drawn if one]
     rows: list[Row] = []
     for option, label in OPTIONS.items():
@@ -32,6 +35,8 @@ def option_rows(
             continue
         low, high = p10_p90(one[option].usd_per_useful_gpu_h for one in drawn)
         rent = costs.get("on_demand")
+        saved = [one["on_demand"].total_usd - one[option].total_usd for one in drawn if "on_demand" in one]
+        least, most = p10_p90(saved) if saved else (NAN, NAN)
         rows.append(
             {
                 "option": option,
@@ -45,6 +50,8 @@ def option_rows(
                 "busy_frac": cost.utilisation_frac if cost.fleet_gpus else NAN,
                 "burst_usd": cost.burst_usd,
                 "saves_usd": NAN if rent is None else rent.total_usd - cost.total_usd,
+                "saves_low_usd": least,
+                "saves_high_usd": most,
                 "missing": "",
             }
         )

@@ -70,7 +70,7 @@ METRICS = (
         "present value of on demand - present value of owning over the horizon; above 0: owning is cheaper",
         "usd",
         "rent and own",
-        "lowest..highest over the given price declines",
+        "lowest..highest over the given price declines; without them p10..p90 of joint draws of the inputs",
     ),
     Formula(
         "service_ratio",

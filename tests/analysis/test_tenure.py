@@ -119,6 +119,18 @@ def test_price_paths_give_a_range(home: Home) -> None:
             ask(home, **asked, **wrong)
 
 
+def test_what_owning_saves_has_the_range_of_its_inputs(home: Home) -> None:
+    asked = {**QUOTES, "gpus": 8, "utilisation_frac": 0.9}
+    found = ask(home, **asked)
+    saved, own, rent = found.figure("own_npv"), *(options(found)[n] for n in ("own", "on_demand"))
+    assert saved.value == pytest.approx(rent["total_usd"] - own["total_usd"])
+    assert saved.interval == "p10_p90" and saved.low < saved.value < saved.high
+    assert (saved.low, saved.high) == (own["saves_low_usd"], own["saves_high_usd"])
+    assert rent["saves_low_usd"] == rent["saves_high_usd"] == 0
+    wider = ask(home, **{**asked, "range_frac": 0.4}).figure("own_npv")
+    assert wider.low < saved.low and wider.high > saved.high
+
+
 def test_the_tornado_is_sorted_and_says_whose_range(home: Home) -> None:
     found = ask(home, gpus=8, utilisation_frac=0.6, unit_usd=None, all_in=None, wacc_frac=0.1, housing="colo")
     rows = found.tables["tornado"]
