@@ -160,7 +160,7 @@ def test_hidden_dollars_leak_from_no_question(example, questions):
     hidden = freeze(results, "t", FreezeOptions(Redaction(dollars=True)), draw=in_light)
     sections = hidden.payload["sections"]
     assert len(sections) == len(results)
-    assert sum(len(s["figures"]) for s in sections) > 3
+    assert sum(len(s["figures"]) for s in sections) > 10 / len(ASKED_TOGETHER)
     assert everything & set(numbers(hidden.payload)) == set()
     said = hidden.to_json()
     assert not re.search(r"(?<!oints per )\$\s?\d", said)
