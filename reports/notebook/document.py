@@ -101,7 +101,7 @@ class ChartCell(_Named):
 
 
 class MetricCell(_Named):
-    """One number: a headline `figure` of an earlier analysis cell, or a `column` of an SQL cell, summed up."""
+    """One number: a headline `figure` of an earlier analysis cell, or a `column` of an SQL cell."""
 
     kind: Literal["metric"] = "metric"
     source: str = ""
