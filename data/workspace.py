@@ -124,6 +124,22 @@ BEGIN SELECT RAISE(ABORT, 'forecasts are append-only'); END;
 CREATE TRIGGER forecasts_fixed BEFORE UPDATE ON forecasts
 BEGIN SELECT RAISE(ABORT, 'forecasts are append-only'); END;
 """,
+    """
+CREATE TABLE notebook_history (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    notebook INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    at TEXT NOT NULL,
+    change TEXT NOT NULL,
+    title TEXT NOT NULL,
+    document TEXT NOT NULL,
+    UNIQUE (notebook, version)
+);
+CREATE TRIGGER notebook_history_append_only BEFORE DELETE ON notebook_history
+BEGIN SELECT RAISE(ABORT, 'notebooks are append-only'); END;
+CREATE TRIGGER notebook_history_fixed BEFORE UPDATE ON notebook_history
+BEGIN SELECT RAISE(ABORT, 'notebooks are append-only'); END;
+""",
 )
 """What each version above 1 adds to the tables; an entry that has been released is never edited."""
 _VERSION = 1 + len(_UPGRADES)
