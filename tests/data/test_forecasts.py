@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from data import workspace
 from data.forecasts import keep, kept, newest_id
 from data.workspace import Workspace
 
@@ -39,12 +40,12 @@ def test_no_number_is_no_forecast(tmp_path: Path) -> None:
     assert kept(place) == ()
 
 
-def test_a_workspace_of_before_gets_the_table(tmp_path: Path) -> None:
-    place = Workspace(tmp_path / "workspace.sqlite")
-    decided = place.decide("price", {"price_id": "x"})
-    with place.connect() as con:
-        con.execute("DROP TABLE forecasts")
-        con.execute("PRAGMA user_version = 2")
-    again = Workspace(place.path)
+def test_a_workspace_of_before_gets_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "workspace.sqlite"
+    with monkeypatch.context() as then:
+        then.setattr("data.workspace._UPGRADES", workspace._UPGRADES[:1])
+        then.setattr("data.workspace._VERSION", 2)
+        decided = Workspace(path).decide("price", {"price_id": "x"})
+    again = Workspace(path)
     keep(again, {}, {})
     assert newest_id(again) == 1 and again.last_decision_id() == decided.id
