@@ -3,8 +3,8 @@
 import json
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.result import Result
 from data.errors import UserError
-from data.queries.people import names
+from data.queries.people import names, run_names
 from reports.canonical import canonical_json, content_hash
 from reports.figures import FrozenFigure, figures_of
-from reports.redact import Redaction, hide_amounts, hide_dollars, names_in, replace_names
+from reports.hidden import hide
+from reports.redact import Redaction
 
 if TYPE_CHECKING:
     from data.store import Store
 
 LOG = logging.getLogger(__name__)
-SCHEMA = 1
+SCHEMA = 2
+"""Of what is frozen now. Reports of schema 1 open, hash and render as they did."""
 SYNTHETIC_CODES = frozenset({"synthetic", "synthetic_data", "synthetic_example"})
 DrawFigures = Callable[[Result], Sequence[FrozenFigure]]
 
@@ -32,19 +34,30 @@ class ReportError(UserError):
 
 @dataclass(frozen=True)
 class FreezeOptions:
-    """What the author chose. `names` are further host or team names to hide beside those in the tables."""
+    """What the author chose: title, what to hide, and names to hide beside those in the tables.
+
+    `names` are of hosts, users, teams and clusters, `runs` of runs and campaigns;
+    `title` '' is a notebook's own.
+    """
 
     redaction: Redaction = field(default_factory=Redaction)
     names: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+    title: str = ""
 
 
 @dataclass(frozen=True)
 class FrozenReport:
-    """A report. `hash` is the SHA-256 of the canonical JSON of `payload`; `created_at` is UTC."""
+    """A report. `hash` is the SHA-256 of the canonical JSON of `payload`; `created_at` is UTC.
+
+    `private` is what the author had before parts were hidden (see `asked_of`): it stays in the home, is in no
+    page and no export, and lets the author compare a report with hidden parts. None where nothing was hidden.
+    """
 
     hash: str
     created_at: datetime
     payload: Mapping[str, Any] = field(repr=False)
+    private: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
 
     @property
     def title(self) -> str:
@@ -53,12 +66,17 @@ class FrozenReport:
 
     @property
     def answer(self) -> str:
-        """Answer line of the first result."""
-        return str(self.payload["sections"][0]["answer"])
+        """Answer line of the first section that has one, '' when none has."""
+        return next((str(s["answer"]) for s in self.payload["sections"] if s["answer"]), "")
+
+    @property
+    def schema(self) -> int:
+        """Version of the payload's form."""
+        return int(self.payload["schema"])
 
     @property
     def sections(self) -> list[dict[str, Any]]:
-        """One section a result."""
+        """One section a result, or one a cell of a notebook; see `section_defaults` and `sections_of`."""
         return list(self.payload["sections"])
 
     @property
@@ -84,27 +102,83 @@ def freeze(
     """Freeze what is on screen. Equal content gives an equal hash; ValueError without a result."""
     if not results:
         raise ValueError("a report needs at least one result")
+    return report_of([result_section(r, draw(r)) for r in results], title, chosen, now=now)
+
+
+def report_of(
+    sections: Sequence[Mapping[str, Any]],
+    title: str,
+    chosen: FreezeOptions | None = None,
+    *,
+    kind: str = "view",
+    versions: Mapping[str, Any] | None = None,
+    now: datetime | None = None,
+) -> FrozenReport:
+    """Return the report of sections: parts hidden as chosen, then hashed.
+
+    `versions` are those of the home, for what no result of its own pins (tables of SQL).
+    """
     wanted = chosen or FreezeOptions()
-    sections = [_section(r, draw(r)) for r in results]
     payload: dict[str, Any] = {
         "schema": SCHEMA,
+        "kind": kind,
         "title": " ".join(title.split()) or "Report",
         "synthetic": any(w["code"] in SYNTHETIC_CODES for s in sections for w in s["warnings"]),
         "redaction": wanted.redaction.to_dict(),
-        "sections": sections,
-        "versions": _versions(results),
+        "sections": list(sections),
+        "versions": _versions([*[s["versions"] for s in sections], versions or {}]),
     }
-    payload = _redact(payload, wanted)
-    payload = json.loads(canonical_json(payload).encode("utf-8", "replace"))
-    return FrozenReport(content_hash(payload), now or datetime.now(UTC), payload)
+    shown = _clean(hide(payload, wanted.redaction, wanted.names, wanted.runs))
+    private = _clean({"sections": asked_of(payload)}) if shown != _clean(payload) else None
+    return FrozenReport(content_hash(shown), now or datetime.now(UTC), shown, private)
 
 
-def options(store: "Store", redaction: Redaction) -> FreezeOptions:
+def asked_of(payload: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what a comparison needs of a payload's sections: all but figures and rows."""
+    return [{**s, "figures": [], "tables": {}, "columns": {}} for s in payload["sections"]]
+
+
+def section_defaults(kind: str = "analysis") -> dict[str, Any]:
+    """Return a section with nothing in it.
+
+    `kind` is analysis, text, sql, chart, metric or parameter; `state` done, failed, blocked, stale or
+    not_run, with a sentence in `problem` unless done. `rows` tells of SQL {scanned, returned, cut}; `source` is the
+    cell that a chart or metric uses; `parameters` are the values used by name; `cell` is a notebook's cell.
+    `hidden` says why a section shows nothing of what it has. The rest is as in `analysis.result.Result`.
+    """
+    words = dict.fromkeys(
+        ("name", "title", "problem", "text", "sql", "source", "hidden", "analysis", "answer"), ""
+    )
+    lists: dict[str, Any] = {name: [] for name in ("headline", "assumptions", "warnings", "figures")}
+    maps: dict[str, Any] = {n: {} for n in ("parameters", "rows", "params", "tables", "columns", "versions")}
+    return {"kind": kind, "state": "done", "cell": None, "show_tables": True, "hidden_figures": 0,
+            **words, **lists, **maps}  # fmt: skip
+
+
+def sections_of(report: FrozenReport) -> list[dict[str, Any]]:
+    """Return the sections in today's form, also of a report of schema 1."""
+    return [{**section_defaults(), **section} for section in report.payload["sections"]]
+
+
+def result_section(result: Result, figures: Sequence[FrozenFigure]) -> dict[str, Any]:
+    """Return the section of a result with its figures."""
+    raw: dict[str, Any] = {**section_defaults(), **json.loads(result.to_json())}
+    raw["columns"] = {name: [str(c) for c in frame.columns] for name, frame in result.tables.items()}
+    raw["figures"] = [f.to_dict() for f in figures]
+    return raw
+
+
+def options(store: "Store", redaction: Redaction, title: str = "") -> FreezeOptions:
     """Return the options of a freeze, with the names that the home knows when names are to be hidden."""
-    if not redaction.names:
-        return FreezeOptions(redaction)
+    if not (redaction.names or redaction.runs):
+        return FreezeOptions(redaction, title=title)
     with store.view() as view:
-        return FreezeOptions(redaction, names(view))
+        return FreezeOptions(
+            redaction,
+            names(view) if redaction.names else (),
+            run_names(view) if redaction.runs else (),
+            title,
+        )
 
 
 def folder(home: Path) -> Path:
@@ -124,6 +198,8 @@ def save(report: FrozenReport, home: Path, render: Callable[[FrozenReport], str]
     if read_page(home, report.hash) is None:
         text = render(report)
         _write(place / f"{report.hash}.json", report.to_json())
+        if report.private is not None:
+            _write(place / f"{report.hash}.asked.json", canonical_json(report.private))
         _write(_checksum(page), sha256(text.encode()).hexdigest())
         _write(page, text)
     return page
@@ -147,58 +223,51 @@ def _checksum(page: Path) -> Path:
 
 
 def load(home: Path, report_hash: str) -> FrozenReport:
-    """Read a report back; ReportError when it is missing or no longer hashes to its name."""
+    """Read a report back; ReportError when it is missing, changed, or of a newer app."""
     path = folder(home) / f"{report_hash}.json"
     if not path.is_file():
         raise ReportError("This report is not in the home", str(path), "Freeze it again.")
-    raw = json.loads(path.read_text(encoding="utf-8"))
-    payload = raw["payload"]
-    if content_hash(payload) != report_hash:
+    report = read_report(path)
+    if report.hash != report_hash:
         raise ReportError("The stored report was changed after it was frozen", str(path), "Freeze it again.")
-    return FrozenReport(report_hash, datetime.fromisoformat(raw["created_at"]), payload)
+    asked = path.with_name(f"{report_hash}.asked.json")
+    private = json.loads(asked.read_text(encoding="utf-8")) if asked.is_file() else None
+    return replace(report, private=private)
 
 
-def _section(result: Result, figures: Sequence[FrozenFigure]) -> dict[str, Any]:
-    raw: dict[str, Any] = json.loads(result.to_json())
-    raw["columns"] = {name: [str(c) for c in frame.columns] for name, frame in result.tables.items()}
-    raw["figures"] = [f.to_dict() for f in figures]
-    raw["hidden_figures"] = 0
-    return raw
+def read_report(path: Path) -> FrozenReport:
+    """Read a report from a file of its JSON; ReportError when it is none, was changed or is newer."""
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+        found, payload = str(raw["hash"]), raw["payload"]
+        schema, created = int(payload["schema"]), datetime.fromisoformat(raw["created_at"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ReportError(
+            "This file is no frozen report", str(path), "Choose a report's JSON file."
+        ) from error
+    if content_hash(payload) != found:
+        raise ReportError("The stored report was changed after it was frozen", str(path), "Freeze it again.")
+    if schema > SCHEMA:
+        raise ReportError(
+            "A newer version of this app froze the report", str(path), "Update the app to read it."
+        )
+    return FrozenReport(found, created, payload)
 
 
-def _versions(results: Sequence[Result]) -> dict[str, str]:
-    """Return what pins the report; a key on which results differ lists every value."""
+def _versions(every: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return what pins the report; a key on which sections differ lists every value."""
     out: dict[str, str] = {}
-    for key in sorted({k for r in results for k in r.versions}):
-        found = [r.versions[key] for r in results if r.versions.get(key) is not None]
+    for key in sorted({k for versions in every for k in versions}):
+        found = [versions[key] for versions in every if versions.get(key) is not None]
         flat = [v for value in found for v in (value if isinstance(value, list | tuple) else [value])]
         out[key] = ", ".join(dict.fromkeys(str(v) for v in flat))
     return out
 
 
-def _redact(payload: dict[str, Any], wanted: FreezeOptions) -> dict[str, Any]:
-    out = payload
-    if wanted.redaction.names:
-        hidden = names_in(_rows(payload))
-        for number, name in enumerate(sorted(set(wanted.names) - set(hidden)), start=1):
-            hidden[name] = f"name {number}"
-        out = replace_names(out, hidden)
-    if wanted.redaction.dollars:
-        out = {**out, "sections": [_without_prices(hide_dollars(s)) for s in out["sections"]]}
-        out["title"] = hide_amounts(str(out["title"]))
-        out = _without_prices(out)
+def _clean(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """As it is read back: a text that is no Unicode keeps a question mark."""
+    out: dict[str, Any] = json.loads(canonical_json(payload).encode("utf-8", "replace"))
     return out
-
-
-def _without_prices(part: dict[str, Any]) -> dict[str, Any]:
-    """The ids of the prices used would tell the prices."""
-    return {**part, "versions": {k: v for k, v in part["versions"].items() if k != "prices"}}
-
-
-def _rows(payload: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
-    for section in payload["sections"]:
-        for rows in section["tables"].values():
-            yield from rows
 
 
 def _write(path: Path, text: str) -> None:
