@@ -1,6 +1,7 @@
 """Which figures each question draws: pages and reports take them from here."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import plotly.graph_objects as go
 
@@ -44,21 +45,12 @@ from charts import (
     waste,
 )
 from charts.theme import Mode
+from data.errors import UserError
 
 Draw = Callable[[Result, Mode], go.Figure]
-
-
-def _dots(result: Result, mode: Mode) -> go.Figure:
-    return generations.dots(result, PUBLISHED_RATE, mode)
-
-
-def _ratios(result: Result, mode: Mode) -> go.Figure:
-    return generations.ratios(result, PUBLISHED_RATE, mode)
-
-
-_MOVES: tuple[str, str, Draw] = ("tornado", tornado.TITLE, tornado.tornado)
-PUBLISHED_RATE = "tokens_per_s_per_gpu"
-FIGURES: dict[str, list[tuple[str, str, Draw]]] = {
+Named = tuple[str, str, Draw]
+_MOVES: Named = ("tornado", tornado.TITLE, tornado.tornado)
+FIGURES: dict[str, list[Named]] = {
     "pricebook": [("history", "Prices over time", pricebook.history)],
     "reprice": [("change_by_run", "Spend as stored and re-priced", pricebook.change_by_run)],
     "ledger": [
@@ -89,8 +81,8 @@ FIGURES: dict[str, list[tuple[str, str, Draw]]] = {
         ("timeline", "Utilisation over time", utilisation.timeline),
     ],
     "generations": [
-        ("dots", "Published runs by platform generation, yours laid over", _dots),
-        ("ratios", "Newer over older platform", _ratios),
+        ("dots", "Published runs by platform generation, yours laid over", generations.dots),
+        ("ratios", "Newer over older platform", generations.ratios),
     ],
     "projection": [
         ("by_phase", "Step time by phase and platform", projection.by_phase),
@@ -193,8 +185,76 @@ FIGURES: dict[str, list[tuple[str, str, Draw]]] = {
     "nemotron": [("rates", "Points per $10k by benchmark", nemotron.rates)],
 }
 
+BY_NAME: dict[str, list[Named]] = {
+    "platforms": [("price_dots", "Quotes over time", platforms.price_dots)],
+    "projection": [("rates", "Tokens/s a GPU by platform", projection_bars.rates)],
+}
+"""Figures that are drawn where they are asked for, and not with all others of their question."""
+CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
+    ("campaigns", "spend_by_week"): ("campaign", "team"),
+    ("generations", "dots"): tuple(generations.METRICS),
+    ("generations", "ratios"): tuple(generations.PAIR_METRICS),
+    ("rollouts", "throughput"): tuple(rollouts.RATES),
+}
+ANY = frozenset(
+    {
+        ("cadence", "cycle_band"),
+        ("platforms", "price_dots"),
+        ("pricebook", "history"),
+        ("projection", "drivers"),
+        ("projection", "slope"),
+    }
+)
+"""Figures that are drawn for one platform or kind of price, whichever the data have."""
+
 
 def draw(result: Result, mode: Mode = "light") -> list[go.Figure]:
     """Return the figures of a result that have something to show, in page order."""
     drawn = [function(result, mode) for _, _, function in FIGURES.get(result.analysis, [])]
     return [fig for fig in drawn if fig.data]
+
+
+def chosen(question: str, names: Sequence[str] | None = None) -> list[Named]:
+    """Return the figures of these names, in their order; all that a question draws by itself for None."""
+    if names is None:
+        return list(FIGURES.get(question, []))
+    return [(name, *named(question, name)) for name in names]
+
+
+def named(question: str, name: str) -> tuple[str, Draw]:
+    """Return title and drawing function of a figure by its name, or `name:argument` where it takes one
+    (what is drawn: a rate, a measure, a platform). UserError for what there is not.
+    """
+    plain, _, argument = name.partition(":")
+    known = {n: (title, function) for n, title, function in _known(question)}
+    if plain not in known:
+        names = ", ".join(known) or "none"
+        raise UserError(f"'{question}' draws no chart named '{plain}'", "figures", f"It draws: {names}.")
+    title, function = known[plain]
+    if not argument:
+        return title, function
+    key = (question, plain)
+    if key not in ANY and argument not in CHOICES.get(key, ()):
+        allowed = ", ".join(f"{plain}:{one}" for one in CHOICES.get(key, ())) or plain
+        raise UserError(f"There is no chart named '{name}'", "figures", f"Use one of {allowed}.")
+    return title, partial(_with_argument, function, argument)
+
+
+def name_of(question: str, function: Callable[..., go.Figure], *arguments: object) -> str:
+    """Return the name by which `named` finds a figure again; LookupError when it cannot."""
+    given = [str(one) for one in arguments if one not in (None, "")]
+    for name, _, known in _known(question):
+        takes = (question, name) in ANY or (question, name) in CHOICES
+        if known is function and len(given) <= takes:
+            return ":".join([name, *given])
+    raise LookupError(f"{question} has no figure {function.__name__} with {given} in charts.figures")
+
+
+def _known(question: str) -> list[Named]:
+    return FIGURES.get(question, []) + BY_NAME.get(question, [])
+
+
+def _with_argument(
+    function: Callable[..., go.Figure], argument: str, result: Result, mode: Mode = "light"
+) -> go.Figure:
+    return function(result, mode, argument)

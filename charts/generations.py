@@ -38,8 +38,9 @@ class Metric:
     usd: bool = False
 
 
+PUBLISHED_RATE = "tokens_per_s_per_gpu"
 METRICS = {
-    "tokens_per_s_per_gpu": Metric("Tokens/s a GPU", "tokens/s/GPU, log scale"),
+    PUBLISHED_RATE: Metric("Tokens/s a GPU", "tokens/s/GPU, log scale"),
     "step_time_s": Metric("Step time", "seconds a step, log scale"),
     "usd_per_mtok": Metric("Cost of a million tokens", "USD per million tokens, log scale", True),
     "usd_per_step": Metric("Cost of a step", "USD a step, log scale", True),
@@ -63,7 +64,7 @@ def family_colour(family: str, mode: Mode) -> str:
     return known.get(family, colours.quiet)
 
 
-def dots(result: Result, metric: str, mode: Mode = "light") -> go.Figure:
+def dots(result: Result, mode: Mode = "light", metric: str = PUBLISHED_RATE) -> go.Figure:
     """Draw one dot a published run in the row of its model and mode, and a star for each run of the user."""
     info = METRICS[metric]
     title = f"{info.title} by model and platform family"
@@ -198,7 +199,7 @@ def _why(result: Result, metric: str) -> str:
     return f"None of these runs publishes what {METRICS[metric].title.lower()} needs. Widen the filters."
 
 
-def ratios(result: Result, metric: str, mode: Mode = "light") -> go.Figure:
+def ratios(result: Result, mode: Mode = "light", metric: str = PUBLISHED_RATE) -> go.Figure:
     """Draw each like-for-like pair as a dot on a ratio axis, and each mean that has an interval."""
     title = f"Newer over older platform: {PAIR_METRICS[metric]}"
     table = result.tables.get("pairs")

@@ -15,7 +15,7 @@ from pages.parts.download import show_chart
 from pages.parts.figures import show_figures
 from pages.parts.frame import is_nothing, show_head, stop_when_empty
 from pages.parts.notices import show_warnings
-from pages.parts.pictures import picture
+from pages.parts.pictures import made_from, picture
 from pages.parts.state import current
 from pages.parts.tables import show_table
 from pages.parts.waste_settings import SPELL, in_units, settings
@@ -101,7 +101,8 @@ show_warnings(result)
 show_chart(picture(charts.heat, result, state.theme), key="utilisation-heat")
 show_chart(picture(charts.timeline, result, state.theme), key="utilisation-timeline")
 if picked:
-    show_chart(waste_charts.track(waste, state.theme, result.tables["timeline"]), key="utilisation-track")
+    track = waste_charts.track(waste, state.theme, result.tables["timeline"])
+    show_chart(made_from(track, waste_charts.track, waste), key="utilisation-track")
 
 st.subheader("Stalled and idle", anchor=False)
 if not is_nothing(waste):

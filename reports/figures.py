@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,13 +32,15 @@ class FrozenFigure:
         }
 
 
-def figures_of(result: Result) -> list[FrozenFigure]:
-    """Draw the figures of this analysis that have something to show."""
-    from charts.figures import FIGURES
+def figures_of(result: Result, names: Sequence[str] | None = None) -> list[FrozenFigure]:
+    """Draw the figures of this analysis that have something to show: those of `charts.figures` that are
+    named, or all that the question draws by itself. UserError for a name that there is not.
+    """
+    from charts.figures import chosen
 
     drawn = [
         (name, title, draw(result, "light"), draw(result, "dark"))
-        for name, title, draw in FIGURES.get(result.analysis, [])
+        for name, title, draw in chosen(result.analysis, names)
     ]
     return [freeze_figure(*figure) for figure in drawn if figure[2].data]
 

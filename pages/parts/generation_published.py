@@ -139,13 +139,13 @@ def published(state: PageState) -> Result:
     result = compute_or_stop("generations", asked)
     with place:
         show_answer(result)
-    show_chart(picture(charts.dots, result, metric, state.theme), key="gen_dots")
+    show_chart(picture(charts.dots, result, state.theme, metric), key="gen_dots")
     show_warnings(result)
     told = [f.name for f in result.headline if f.interval == "ci95"]
     if told:
         show_figures(result, told)
     pair_metric = metric if metric in charts.PAIR_METRICS else METRIC
-    show_chart(picture(charts.ratios, result, pair_metric, state.theme), key="gen_ratios")
+    show_chart(picture(charts.ratios, result, state.theme, pair_metric), key="gen_ratios")
     if result.tables["runs"].empty:
         st.caption(
             "No timed run of yours matches these filters. Load a log on the Telemetry page to lay it over."

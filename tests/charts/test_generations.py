@@ -42,7 +42,7 @@ def result(view: View) -> Result:
 @pytest.mark.parametrize("mode", ["light", "dark"])
 @pytest.mark.parametrize("metric", list(charts.METRICS))
 def test_every_known_value_is_drawn_once(result: Result, metric: str, mode: theme.Mode) -> None:
-    fig = charts.dots(result, metric, mode)
+    fig = charts.dots(result, mode, metric)
     drawn = sorted(float(x) for t in fig.data for x in t.x)
     expected = [*result.tables["reference"][metric].dropna(), *result.tables["runs"][metric].dropna()]
     assert drawn == pytest.approx(sorted(expected))
@@ -55,7 +55,7 @@ def test_vendor_measurements_are_hollow(result: Result) -> None:
     frame = result.tables["reference"].dropna(subset=["step_time_s"])
     vendor = {r.row_id for r in frame.itertuples() if r.measured_by.startswith("vendor")}
     assert 0 < len(vendor) < len(frame)
-    for trace in charts.dots(result, "step_time_s").data:
+    for trace in charts.dots(result, metric="step_time_s").data:
         if trace.marker.symbol == "star":
             continue
         for words, symbol in zip(trace.customdata, trace.marker.symbol, strict=True):
@@ -64,7 +64,7 @@ def test_vendor_measurements_are_hollow(result: Result) -> None:
 
 
 def test_own_runs_are_stars_with_whiskers_in_the_row_of_their_model(result: Result) -> None:
-    fig = charts.dots(result, "step_time_s")
+    fig = charts.dots(result, metric="step_time_s")
     star = next(t for t in fig.data if t.marker.symbol == "star")
     assert "Llama 3.1 8B" in star.y[0] and "synchronous" in star.y[0]
     assert star.x[0] - star.error_x.arrayminus[0] == pytest.approx(np.quantile(range(91, 101), 0.1))
@@ -72,19 +72,19 @@ def test_own_runs_are_stars_with_whiskers_in_the_row_of_their_model(result: Resu
 
 
 def test_dollar_whiskers_are_the_quotes(result: Result) -> None:
-    star = next(t for t in charts.dots(result, "usd_per_step").data if t.marker.symbol == "star")
+    star = next(t for t in charts.dots(result, metric="usd_per_step").data if t.marker.symbol == "star")
     assert star.error_x.arrayminus[0] == pytest.approx(star.x[0] * (1 - 1.3 / 2))
 
 
 def test_a_measure_without_a_price_says_so(view: View) -> None:
     result = compute(view, GenerationsParams(stack="verl 2026-08", model="Qwen3 30B-A3B"))
-    fig = charts.dots(result, "usd_per_step")
+    fig = charts.dots(result, metric="usd_per_step")
     assert not fig.data and "H20" in fig.layout.annotations[0].text
 
 
 @pytest.mark.parametrize("metric", list(charts.PAIR_METRICS))
 def test_ratios_show_every_pair_and_only_means_with_an_interval(result: Result, metric: str) -> None:
-    fig = charts.ratios(result, metric)
+    fig = charts.ratios(result, metric=metric)
     table = result.tables["pairs"]
     pairs = table[table["metric"] == metric]
     dots = [x for t in fig.data if t.marker.symbol != "diamond" for x in t.x]
@@ -99,7 +99,7 @@ def test_ratios_show_every_pair_and_only_means_with_an_interval(result: Result, 
 
 
 def test_no_pairs_is_said(view: View) -> None:
-    fig = charts.ratios(compute(view, GenerationsParams(stack="verl V1")), "step_time_s")
+    fig = charts.ratios(compute(view, GenerationsParams(stack="verl V1")), metric="step_time_s")
     assert not fig.data and fig.layout.annotations
 
 
@@ -113,5 +113,5 @@ def test_families_have_their_own_colour_apart_from_runs() -> None:
 def test_every_family_with_a_value_is_drawn(result: Result, metric: str) -> None:
     frame = result.tables["reference"]
     assert set(frame["family"]) <= set(charts.FAMILIES)
-    drawn = {t.name for t in charts.dots(result, metric).data if t.marker.symbol != "star"}
+    drawn = {t.name for t in charts.dots(result, metric=metric).data if t.marker.symbol != "star"}
     assert drawn == set(frame.loc[frame[metric].notna(), "family"])

@@ -1,5 +1,7 @@
 """Figures of kept answers are built once for each answer, theme and choice."""
 
+import json
+
 import plotly.graph_objects as go
 
 from analysis.result import Result
@@ -9,7 +11,7 @@ from pages.parts import compute, pictures
 def _kept_answer(asked: str) -> Result:
     """An answer as the page keeps it, unpickled anew at each run of the script."""
     result = Result("ledger", {}, asked)
-    object.__setattr__(result, compute._KEY, ("ledger", asked))
+    object.__setattr__(result, compute._KEY, ("ledger", json.dumps({"benchmark": asked})))
     return result
 
 
@@ -29,10 +31,10 @@ def test_the_same_answer_is_drawn_once_and_another_one_again() -> None:
 def test_an_answer_made_otherwise_is_always_drawn() -> None:
     drawn: list[str] = []
 
-    def draw(result: Result) -> go.Figure:
+    def draw(result: Result, mode: str) -> go.Figure:
         drawn.append(result.answer)
         return go.Figure()
 
     for _ in range(2):
-        pictures.picture(draw, Result("ledger", {}, "loose"))
+        pictures.picture(draw, Result("ledger", {}, "loose"), "light")
     assert drawn == ["loose", "loose"]
