@@ -1,20 +1,60 @@
-"""Tables of a report or result as CSV files that a spreadsheet opens without running anything."""
+"""Files of a frozen report: page, paper, notebook, text, tables, pictures, each made when it is asked for.
+
+All are made from the frozen payload alone, so that what its author hid is in none of them.
+"""
 
 import csv
 import io
-import re
-import zipfile
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import pandas as pd
 
+from data.errors import UserError
 from reports.freeze import FrozenReport
 from reports.precision import settled
+from reports.tables import file_stem, report_tables, zip_bytes
+
+__all__ = ["FORMATS", "File", "Format", "file_stem", "frame_csv", "guard", "make", "table_csv", "tables_zip"]
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
-_UNSAFE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
-_NAME_LIMIT = 60
+
+
+@dataclass(frozen=True)
+class File:
+    """A file to download."""
+
+    name: str
+    mime: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of file: what a menu says of it. `needs_browser`: made by a Chromium on the app's machine."""
+
+    key: str
+    label: str
+    help: str
+    icon: str
+    suffix: str
+    mime: str
+    write: Callable[[FrozenReport], bytes]
+    needs_browser: bool = False
+    in_menu: bool = True
+
+
+def make(key: str, report: FrozenReport) -> File:
+    """Return a report as a file of this format.
+
+    UserError for an unknown format, for pictures of a report without charts, and where a browser is needed
+    and none is found.
+    """
+    found = _ALL.get(key)
+    if found is None:
+        raise UserError(f"There is no format '{key}'", "format", f"Use one of {', '.join(_ALL)}.")
+    return File(f"{file_stem(report.title)}{found.suffix}", found.mime, found.write(report))
 
 
 def guard(value: Any) -> Any:
@@ -49,41 +89,64 @@ def frame_csv(frame: pd.DataFrame) -> str:
 
 def tables_zip(report: FrozenReport) -> bytes:
     """Return every table of a report as CSV in one zip, with the frozen JSON beside them."""
-    out = io.BytesIO()
-    used: set[str] = set()
-    stamp = report.created_at.timetuple()[:6]
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for section in report.sections:
-            for name, rows in section["tables"].items():
-                text = table_csv(rows, section["columns"].get(name, []))
-                _add(archive, _unique(f"{section['analysis']}-{name}", used) + ".csv", text, stamp)
-            if section["headline"]:
-                columns = [
-                    "name",
-                    "label",
-                    "value",
-                    "low",
-                    "high",
-                    "interval",
-                    "unit",
-                    "n",
-                    "boundary",
-                    "missing",
-                ]
-                text = table_csv(section["headline"], columns)
-                _add(archive, _unique(f"{section['analysis']}-headline", used) + ".csv", text, stamp)
-            if section["assumptions"]:
-                columns = ["name", "value", "unit", "status", "source", "date"]
-                text = table_csv(section["assumptions"], columns)
-                _add(archive, _unique(f"{section['analysis']}-assumptions", used) + ".csv", text, stamp)
-        _add(archive, "report.json", report.to_json(), stamp)
-    return out.getvalue()
+    members: dict[str, str | bytes] = {
+        f"{table.stem}.csv": table_csv(table.rows, table.columns) for table in report_tables(report)
+    }
+    return zip_bytes({**members, "report.json": report.to_json()}, report.created_at)
 
 
-def file_stem(title: str) -> str:
-    """Return a file name without surprises: letters, digits, dot, dash."""
-    stem = _UNSAFE_NAME.sub("-", title).strip("-.")[:_NAME_LIMIT]
-    return stem or "report"
+def parquet_zip(report: FrozenReport) -> bytes:
+    """Return every table as Parquet in one zip: exact values, types, and units in the columns' metadata."""
+    members: dict[str, str | bytes] = {
+        f"{table.stem}.parquet": table.parquet(report) for table in report_tables(report)
+    }
+    return zip_bytes({**members, "report.json": report.to_json()}, report.created_at)
+
+
+def _html(report: FrozenReport) -> bytes:
+    from reports.html import EXPIRY_MARK, render
+
+    return render(report).replace(EXPIRY_MARK, "", 1).encode()
+
+
+def _pdf(report: FrozenReport) -> bytes:
+    from reports.pictures import pdf
+
+    return pdf(report)
+
+
+def _ipynb(report: FrozenReport) -> bytes:
+    from reports.notebook.ipynb import bundle
+
+    return bundle(report)
+
+
+def _markdown(report: FrozenReport) -> bytes:
+    from reports.notebook.markdown_export import to_markdown
+
+    return to_markdown(report).encode()
+
+
+def _png(report: FrozenReport) -> bytes:
+    return _pictures(report, "png")
+
+
+def _svg(report: FrozenReport) -> bytes:
+    return _pictures(report, "svg")
+
+
+def _png_dark(report: FrozenReport) -> bytes:
+    return _pictures(report, "png", dark=True)
+
+
+def _svg_dark(report: FrozenReport) -> bytes:
+    return _pictures(report, "svg", dark=True)
+
+
+def _pictures(report: FrozenReport, kind: Literal["png", "svg"], *, dark: bool = False) -> bytes:
+    from reports.pictures import chart_files
+
+    return zip_bytes(chart_files(report, kind, dark=dark), report.created_at)
 
 
 def _cell(value: Any, column: str) -> Any:
@@ -96,18 +159,50 @@ def _missing(value: Any) -> bool:
     return not isinstance(value, list | dict | tuple) and bool(pd.isna(value))
 
 
-def _unique(name: str, used: set[str]) -> str:
-    stem = file_stem(name)
-    number = 2
-    chosen = stem
-    while chosen in used:
-        chosen = f"{stem}-{number}"
-        number += 1
-    used.add(chosen)
-    return chosen
-
-
-def _add(archive: zipfile.ZipFile, name: str, text: str, stamp: tuple[int, ...]) -> None:
-    info = zipfile.ZipInfo(name, stamp)  # type: ignore[arg-type]
-    info.compress_type = zipfile.ZIP_DEFLATED
-    archive.writestr(info, text)
+_ZIP = "application/zip"
+_FORMATS = (
+    Format(
+        "html", "HTML report", "One file with interactive charts; opens offline and prints well.",
+        ":material/description:", ".html", "text/html", _html,
+    ),
+    Format(
+        "pdf", "PDF", "The report on A4 paper.",
+        ":material/picture_as_pdf:", ".pdf", "application/pdf", _pdf, needs_browser=True,
+    ),
+    Format(
+        "ipynb", "Jupyter notebook",
+        "A zip: the notebook and the frozen tables that it reads; needs duckdb, pandas and plotly.",
+        ":material/terminal:", "-notebook.zip", _ZIP, _ipynb,
+    ),
+    Format(
+        "markdown", "Markdown", "The report as text, with the first 100 rows of each table.",
+        ":material/markdown:", ".md", "text/markdown", _markdown,
+    ),
+    Format(
+        "csv", "CSV tables", "Every table, zipped; safe to open in a spreadsheet.",
+        ":material/table:", "-csv.zip", _ZIP, tables_zip,
+    ),
+    Format(
+        "parquet", "Parquet tables", "Every table with exact values, types and units, zipped.",
+        ":material/database:", "-parquet.zip", _ZIP, parquet_zip,
+    ),
+    Format(
+        "png", "PNG charts", "Every chart as a picture, zipped.",
+        ":material/image:", "-png.zip", _ZIP, _png, needs_browser=True,
+    ),
+    Format(
+        "svg", "SVG charts", "Every chart as a drawing that scales, zipped.",
+        ":material/shapes:", "-svg.zip", _ZIP, _svg, needs_browser=True,
+    ),
+    Format(
+        "png_dark", "PNG charts, dark", "Every chart as a picture on dark paper, zipped.",
+        ":material/image:", "-png-dark.zip", _ZIP, _png_dark, needs_browser=True, in_menu=False,
+    ),
+    Format(
+        "svg_dark", "SVG charts, dark", "Every chart as a drawing on dark paper, zipped.",
+        ":material/shapes:", "-svg-dark.zip", _ZIP, _svg_dark, needs_browser=True, in_menu=False,
+    ),
+)  # fmt: skip
+_ALL = {one.key: one for one in _FORMATS}
+FORMATS = {one.key: one for one in _FORMATS if one.in_menu}
+"""Formats that a menu offers, in its order."""

@@ -18,9 +18,10 @@ PLUGINS = {
     "import-linter",
     "ruff",
     "mypy",
+    "ipykernel",
 }
 """Used without an import of our own: plugins, and tools that are started by name."""
-NAMED_OTHERWISE = {"xdist": "pytest-xdist"}
+NAMED_OTHERWISE = {"xdist": "pytest-xdist", "markdown_it": "markdown-it-py", "PIL": "pillow"}
 """Modules whose package has another name."""
 
 
@@ -52,7 +53,8 @@ def own():
 
 @pytest.mark.parametrize("name", sorted(pinned("requirements.txt")))
 def test_every_pinned_package_is_used(name):
-    assert name in PLUGINS or name.replace("-", "_") in code()
+    used = {NAMED_OTHERWISE.get(module, module).replace("-", "_") for module in code()}
+    assert name in PLUGINS or name.replace("-", "_") in used
 
 
 @pytest.mark.parametrize("name", sorted(pinned("tests/requirements.txt")))
@@ -62,7 +64,7 @@ def test_every_pinned_test_package_is_used(name):
 
 
 def test_every_imported_package_is_pinned():
-    assert code() - own() <= pinned("requirements.txt")
+    assert {NAMED_OTHERWISE.get(name, name) for name in code() - own()} <= pinned("requirements.txt")
     tests = {NAMED_OTHERWISE.get(name, name) for name in imported(ROOT / "tests") - own()}
     assert tests <= pinned("requirements.txt") | pinned("tests/requirements.txt")
 
