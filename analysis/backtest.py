@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from analysis.backtest_cases import cases_of
+from analysis.backtest_cases import Case, cases_of
 from analysis.backtest_run import ClassReport, Pairs, SetReport, best_rule, predict_pairs, report
 from analysis.common import figure, result
 from analysis.params import CommonParams
@@ -99,8 +99,14 @@ class CatalogueKey:
 
 
 @functools.lru_cache(maxsize=2)
+def shipped_cases(key: CatalogueKey) -> tuple[Case, ...]:
+    """The shipped pairs ready to teach: what factors are learned from needs no prediction of them."""
+    return tuple(cases_of(key.catalogue, (shipped(key.catalogue),)))
+
+
+@functools.lru_cache(maxsize=2)
 def _shipped(key: CatalogueKey) -> tuple[Pairs, list[SetReport]]:
-    known = cases_of(key.catalogue, (shipped(key.catalogue),))
+    known = shipped_cases(key)
     pairs = predict_pairs(known, known)
     return pairs, report(pairs)
 

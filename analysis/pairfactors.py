@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from analysis.backtest import CatalogueKey, reports_of
+from analysis.backtest import CatalogueKey, shipped_cases
 from analysis.backtest_bands import Teachers, stratum_of
 from analysis.backtest_cases import BETWEEN, Case, group_of, kin_of
 from analysis.backtest_run import CROSS, WITHIN
@@ -107,10 +107,9 @@ def step_fixed_share(catalogue: Catalogue, leave_out: str = "") -> float:
 
 @functools.lru_cache(maxsize=64)
 def _known_fixed_share(key: CatalogueKey, leave_out: str) -> float:
-    pairs, _ = reports_of(key.catalogue)
-    here = [c.body is not None and c.pair.set.startswith("rl_step") for c in pairs.cases]
-    usable = pairs.test & np.array(here) & np.array([c.group != leave_out for c in pairs.cases])
-    return _fixed_share(pairs.cases, usable)
+    cases = shipped_cases(key)
+    here = [c.body is not None and c.pair.set.startswith("rl_step") for c in cases]
+    return _fixed_share(cases, np.array(here) & np.array([c.group != leave_out for c in cases]))
 
 
 def _turned(found: PairFactor) -> PairFactor:
@@ -126,10 +125,9 @@ def _turned(found: PairFactor) -> PairFactor:
 
 @functools.lru_cache(maxsize=512)
 def _factor(key: CatalogueKey, asked: _Asked) -> PairFactor:
-    pairs, _ = reports_of(key.catalogue)
-    cases = pairs.cases
+    cases = shipped_cases(key)
     family = np.array([c.body is not None and c.pair.set.startswith(asked.phase) for c in cases])
-    usable = pairs.test & family & np.array([c.group != asked.leave_out for c in cases])
+    usable = family & np.array([c.group != asked.leave_out for c in cases])
     ends = {asked.platform_a, asked.platform_b}
     same = usable & np.array([{c.pair.platform_a, c.pair.platform_b} == ends for c in cases])
     seen = {c.group for c, here in zip(cases, same, strict=True) if here}
@@ -272,8 +270,8 @@ def _band(key: CatalogueKey, asked: _Asked, *, known: bool) -> tuple[float, floa
 
 @functools.lru_cache(maxsize=2)
 def _teachers(key: CatalogueKey) -> Teachers:
-    pairs, _ = reports_of(key.catalogue)
-    return Teachers(pairs.cases, pairs.train)
+    cases = shipped_cases(key)
+    return Teachers(cases, np.ones(len(cases), dtype=bool))
 
 
 def _strata(catalogue: Catalogue, asked: _Asked) -> tuple[str, ...]:

@@ -4,8 +4,16 @@ import math
 
 import pytest
 
-from analysis.backtest import reports_of
-from analysis.pairfactors import SEEN, UNSEEN, pair_factor
+from analysis.backtest import CatalogueKey, reports_of
+from analysis.pairfactors import (
+    SEEN,
+    UNSEEN,
+    _Asked,
+    _factor,
+    _known_fixed_share,
+    _teachers,
+    pair_factor,
+)
 from data.catalogue import load_catalogue
 from models.backtest import coverage
 
@@ -59,3 +67,17 @@ def test_a_band_of_decode_holds_eight_of_ten_pairs_of_its_own_class(moe):
     ]
     inside = sum(low - 1e-9 <= gap <= high + 1e-9 for gap in gaps)
     assert len(gaps) > 70 and coverage(inside, len(gaps)).holds, inside
+
+
+def test_factors_need_no_prediction_of_the_published_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    # a back-test takes seconds; whoever plans a cadence must not wait for one
+    def refused(key: CatalogueKey) -> None:
+        raise AssertionError("the back-test was run")
+
+    monkeypatch.setattr("analysis.backtest._shipped", refused)
+    key, asked = CatalogueKey(BOOK), _Asked("rl_step", "h100-sxm", "gb200-nvl72", "bf16", True, None, "")
+    teachers = _teachers.__wrapped__(key)
+    monkeypatch.setattr("analysis.pairfactors._teachers", lambda _: teachers)
+    assert 0 < _known_fixed_share.__wrapped__(key, "") < 1
+    found = _factor.__wrapped__(key, asked)
+    assert found.pairs > 0 and found.low < found.factor < found.high
