@@ -1,7 +1,8 @@
 """Changes of a notebook: from one document to the next, and back."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace as dataclass_replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import replace as dataclass_replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -216,9 +217,9 @@ def _checked(cell: AnyCell, values: Mapping[str, Any]) -> AnyCell:
         raise _refusal(error, f"cell {name_of(cell)}") from error
 
 
-def _built(document: Document, cells: Sequence[AnyCell] | Iterable[AnyCell], title: str = "") -> Document:
+def _built(document: Document, cells: Sequence[AnyCell], title: str | None = None) -> Document:
     try:
-        return Document(title=title or document.title, cells=tuple(cells))
+        return Document(title=document.title if title is None else title, cells=tuple(cells))
     except ValidationError as error:
         raise _refusal(error, "notebook") from error
 

@@ -3,13 +3,11 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from functools import cache
 from hashlib import sha256
 from typing import Any
 
 from analysis.registry import QUESTIONS
 from data.errors import UserError
-from data.tables import tables
 from reports.notebook.document import (
     REFERENCE,
     AnalysisCell,
@@ -23,6 +21,7 @@ from reports.notebook.document import (
     name_of,
 )
 from reports.notebook.names import names_in
+from reports.sql.schema import known_tables
 
 KINDS = {
     "text": "a text",
@@ -216,7 +215,7 @@ def _uses_of(document: Document, cell: AnyCell) -> list[_Use]:
     if isinstance(cell, SqlCell):
         found = names_in(cell.sql)
         out = [at.named(name, ParameterCell) for name in sorted(found.parameters)]
-        return out + [use for name in sorted(found.tables) if (use := at.table(name)) is not None]
+        return out + [use for name in sorted(found.tables) if (use := at.table(name, found.read)) is not None]
     if isinstance(cell, ChartCell) and cell.source:
         return [at.named(cell.source, SqlCell)]
     if isinstance(cell, MetricCell) and cell.source:
@@ -245,10 +244,10 @@ class _Place:
             )
         return self._seen(name, found)
 
-    def table(self, name: str) -> _Use | None:
-        """What a table of SQL means; None for one that no cell gives: the home's own, or nobody's."""
+    def table(self, name: str, read: bool) -> _Use | None:
+        """What a table of SQL means; None for one of the home's own, and for a word of a text not `read`."""
         exact = self._above.get(name) or self._below.get(name)
-        if name in _home_tables():
+        if name in known_tables():
             if not isinstance(exact, SqlCell):
                 return None
             return self._fault(
@@ -259,8 +258,12 @@ class _Place:
         giving = self._giving(self._above, name) or self._giving(self._below, name)
         if giving is not None:
             return self._seen(name, giving)
-        if exact is None:
+        if not read:
             return None
+        if exact is None:
+            return self._fault(
+                name, f"There is no table '{name}' here", "Use a table of the list, or a cell above."
+            )
         remedy = {
             "analysis": f"Name one of its tables, such as {name}_headline.",
             "parameter": f"Write ${name}.",
@@ -286,8 +289,3 @@ class _Place:
 
     def _fault(self, name: str, what: str, remedy: str) -> _Use:
         return _Use(name, fault=UserError(what, self._where, remedy))
-
-
-@cache
-def _home_tables() -> frozenset[str]:
-    return frozenset(tables())

@@ -14,10 +14,14 @@ _DIALECT = "duckdb"
 
 @dataclass(frozen=True)
 class SqlNames:
-    """Tables that a text reads, without its own parts (WITH), and parameters `$name`; in small letters."""
+    """Tables that a text reads, without its own parts (WITH), and parameters `$name`; in small letters.
+
+    `read`: the text could be read; else every word in it counts as a table.
+    """
 
     tables: frozenset[str]
     parameters: frozenset[str]
+    read: bool = True
 
 
 @dataclass(frozen=True)
@@ -31,13 +35,13 @@ class _Piece:
 
 @lru_cache(maxsize=512)
 def names_in(sql: str) -> SqlNames:
-    """Return the names that a text uses; a text that cannot be read counts every word in it as a table."""
+    """Return the names that a text uses."""
     tokens = _tokens(sql)
     parameters = frozenset(token.text.casefold() for token in _parameters(tokens))
     tree = _tree(sql)
     if tree is None:
         words = frozenset(t.text.casefold() for t in _words(tokens))
-        return SqlNames(words, parameters)
+        return SqlNames(words, parameters, read=False)
     found = frozenset(t.name.casefold() for t in tree.find_all(exp.Table) if _is_outside(t))
     return SqlNames(found, parameters)
 
