@@ -53,6 +53,11 @@ def stage_scores(group: str) -> tuple[StageScore, ...]:
     return tuple(row for row in rows if row.comparable_group == group)
 
 
+def all_scores() -> tuple[StageScore, ...]:
+    """Scores of all groups, in the order printed; those of two groups are not comparable."""
+    return _scores(FOLDER)
+
+
 @functools.cache
 def _scores(folder: Path) -> tuple[StageScore, ...]:
     seen: dict[tuple[str, ...], str] = {}

@@ -18,6 +18,7 @@ from data.errors import HomeBusyError, UserError
 from data.forecasts import kept
 from data.memo import Memo
 from data.migrations import migrate
+from data.snapshot import sweep
 from data.view import View, open_view
 from data.workspace import MONEY_KINDS, Workspace, utc_now
 
@@ -193,6 +194,7 @@ class Store:
         try:
             for child in self.spool.iterdir():
                 shutil.rmtree(child) if child.is_dir() else child.unlink()
+            sweep(self.home)
             catch_up(self, fresh=not had_database or bool(self.notices))
             derive_if_older(self)
             self._sweep_parts()
