@@ -23,6 +23,7 @@ from pages.parts.warm import warm
 from reports import jobs
 from reports.console import console_routes
 from reports.home import ServerNote, home_path, remove_note, write_note
+from reports.live_links import COMMAND, Computed, answer_server
 from reports.middleware import (
     OpenAddressError,
     SecurityHeaders,
@@ -46,6 +47,7 @@ class Server:
     def __init__(self) -> None:
         self.store: Store | None = None
         self.note: ServerNote | None = None
+        self.live = Computed(self.opened)
 
     def opened(self) -> Store:
         """Return the store; opens it when the server was started without its lifespan."""
@@ -58,7 +60,9 @@ class Server:
         return self.note.secret if self.note else None
 
     def run(self, command: str, arguments: dict[str, Any], progress: Progress) -> dict[str, Any]:
-        """Run a command of the command line."""
+        """Run a command of the command line, or compute a live report for the server of links."""
+        if command == COMMAND:
+            return answer_server(self.live, self.opened().home, arguments)
         return jobs.run_command(self.opened(), command, arguments, progress)
 
     def ingest(self, path: Path, name: str, choices: Choices, progress: Progress) -> dict[str, Any]:
@@ -155,7 +159,7 @@ app = st.App(
     lifespan=lifespan,
     on_script_error=failure.show,
     routes=[
-        *report_routes(_home),
+        *report_routes(_home, server.live),
         *Uploads(_spool, server.ingest, server.original, server.may_push).routes(),
         *console_routes(server.secret, server.run),
     ],

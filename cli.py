@@ -300,7 +300,7 @@ def _serve(options: argparse.Namespace) -> int:
 
 def _check_address(host: str) -> None:
     """Refuse before Streamlit prints an address or opens a socket; the app checks again when it starts."""
-    from reports.links import is_loopback
+    from reports.addresses import is_loopback
     from reports.middleware import check_address, open_to_all
 
     if is_loopback(host):

@@ -140,6 +140,20 @@ BEGIN SELECT RAISE(ABORT, 'notebooks are append-only'); END;
 CREATE TRIGGER notebook_history_fixed BEFORE UPDATE ON notebook_history
 BEGIN SELECT RAISE(ABORT, 'notebooks are append-only'); END;
 """,
+    """
+ALTER TABLE links ADD COLUMN kind TEXT NOT NULL DEFAULT 'frozen' CHECK (kind IN ('frozen', 'live'));
+ALTER TABLE links ADD COLUMN label TEXT NOT NULL DEFAULT '';
+ALTER TABLE links ADD COLUMN paused_at TEXT;
+ALTER TABLE links ADD COLUMN rotated_at TEXT;
+ALTER TABLE links ADD COLUMN passphrase TEXT;
+ALTER TABLE links ADD COLUMN wrong_tries INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE links ADD COLUMN wait_until TEXT;
+ALTER TABLE links ADD COLUMN embed_origins TEXT NOT NULL DEFAULT '';
+ALTER TABLE links ADD COLUMN exportable INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE links ADD COLUMN hidden TEXT;
+ALTER TABLE links ADD COLUMN recipe TEXT;
+ALTER TABLE links ADD COLUMN card TEXT;
+""",
 )
 """What each version above 1 adds to the tables; an entry that has been released is never edited."""
 _VERSION = 1 + len(_UPGRADES)

@@ -9,7 +9,8 @@ from pages.parts.dialogs import close_dialog, is_open, open_dialog
 from pages.parts.frame import show_title
 from pages.parts.state import current
 from pages.parts.words import md_escape
-from reports.links import Link, LinkBook, is_local_only
+from reports.addresses import is_local_only
+from reports.links import Link, LinkBook
 
 PER_PAGE = 20
 

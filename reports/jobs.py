@@ -16,10 +16,12 @@ from data.queries.originals import sha256_and_name
 from data.readers.base import Choices, Progress, no_progress
 from data.store import Store
 from reports import details_commands, forecast_commands, joining, price_commands, rule_commands
+from reports.addresses import absolute, base_url
 from reports.choices import choices_from
 from reports.freeze import FrozenReport, freeze, options, save
 from reports.html import render
-from reports.links import LinkBook, absolute, base_url, expiry
+from reports.link_terms import expiry
+from reports.links import LinkBook
 from reports.precision import settled
 from reports.redact import Redaction
 from reports.uploads import error_dict, issue_token

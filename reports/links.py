@@ -1,40 +1,41 @@
-"""Links to frozen reports: 256-bit tokens shown once, only their hash kept, revoked for good at once."""
+"""Links to reports: 256-bit tokens shown once, only their hash kept; paused, rotated or revoked at once."""
 
-import hashlib
-import ipaddress
 import json
-import os
-import re
 import secrets
 import sqlite3
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
-from data.errors import UserError
 from data.workspace import Workspace
+from reports import passphrase as phrases
+from reports.link_terms import (
+    DEFAULT_EXPIRY,
+    TOKEN,
+    TOKEN_BYTES,
+    LinkError,
+    check_span,
+    origins,
+    token_hash,
+)
 
-TOKEN_BYTES = 32
 WORKSPACE = "workspace.sqlite"
-DEFAULT_EXPIRY = timedelta(days=7)
-SHORTEST = timedelta(hours=1)
-LONGEST = timedelta(days=90)
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
+Kind = Literal["frozen", "live"]
+LONGEST_LABEL = 120
 _NUMBER_DIGITS = 18
-_SPAN = re.compile(r"(\d+)\s*(h|d)")
-_LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain"})
-
-
-class LinkError(UserError):
-    """A link cannot be made or found as asked."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """A link as kept: times are UTC, `expires_at` None means that it does not expire."""
+    """A link as kept: times are UTC, `expires_at` None means that it does not expire.
+
+    `title` is the report's, `label` the author's own and never shown to a reader. `hidden` says in words what
+    the report leaves out, None where that was not noted. `card` is the preview as fixed when the link was
+    made. `recipe` is what a live link computes.
+    """
 
     id: int
     title: str
@@ -45,46 +46,74 @@ class Link:
     revoked_at: datetime | None
     last_opened_at: datetime | None
     opens: int
+    kind: str = "frozen"
+    label: str = ""
+    paused_at: datetime | None = None
+    rotated_at: datetime | None = None
+    embed_origins: tuple[str, ...] = ()
+    exportable: bool = False
+    hidden: str | None = None
+    recipe: Mapping[str, Any] | None = None
+    card: Mapping[str, str] | None = None
+    wait_until: datetime | None = None
+    passphrase: str | None = field(default=None, repr=False)
+    token_digest: str = field(default="", repr=False)
+
+    @property
+    def name(self) -> str:
+        """What its author calls it: the label, else the title of the report."""
+        return self.label or self.title
 
     def state(self, now: datetime | None = None) -> str:
-        """Return open, expired or revoked."""
+        """Return open, paused, expired or revoked."""
         if self.revoked_at is not None:
             return "revoked"
         if self.expires_at is not None and self.expires_at <= (now or datetime.now(UTC)):
             return "expired"
-        return "open"
+        return "open" if self.paused_at is None else "paused"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form; no token and no token hash in it."""
+        """Return the JSON form; no token, no passphrase and no hash of either in it."""
         return {
             "id": self.id,
+            "label": self.name,
             "title": self.title,
+            "kind": self.kind,
             "state": self.state(),
             "question": self.question,
             "report": self.report_hash,
             "created_at": _text(self.created_at),
             "expires_at": _text(self.expires_at),
+            "paused_at": _text(self.paused_at),
+            "rotated_at": _text(self.rotated_at),
             "revoked_at": _text(self.revoked_at),
             "last_opened_at": _text(self.last_opened_at),
             "opens": self.opens,
+            "passphrase": self.passphrase is not None,
+            "embed_origins": list(self.embed_origins),
+            "exportable": self.exportable,
+            "hidden": self.hidden,
         }
 
 
 @dataclass(frozen=True)
 class NewLink:
-    """A link just made: the only moment at which its token is known."""
+    """A link just made or rotated: the only moment at which its token is known."""
 
     link: Link
     token: str
 
     @property
     def path(self) -> str:
-        """Path on the server, `/r/<token>`."""
+        """Path on the server, `/r/<token>`: 46 characters."""
         return f"/r/{self.token}"
 
 
 class LinkBook:
-    """The links of one home. Every call opens its own short SQLite transaction, so processes may share it."""
+    """The links of one home. Every call opens its own short SQLite transaction, so processes may share it.
+
+    `ref` is a link's number, token, path or whole address.
+    """
 
     def __init__(self, home: Path) -> None:
         if not home.is_dir():
@@ -99,35 +128,53 @@ class LinkBook:
         expires_in: timedelta | None = DEFAULT_EXPIRY,
         question: str = "",
         params: Mapping[str, Any] | None = None,
+        kind: Kind = "frozen",
+        recipe: Mapping[str, Any] | None = None,
+        label: str = "",
+        passphrase: str | None = None,
+        embed_origins: Iterable[str] = (),
+        exportable: bool = False,
+        hidden: str = "",
+        card: Mapping[str, str] | None = None,
         now: datetime | None = None,
     ) -> NewLink:
-        """Make a link to a frozen report; LinkError unless it expires in 1 h to 90 d or never (None)."""
-        if expires_in is not None and not SHORTEST <= expires_in <= LONGEST:
-            raise LinkError("A link lasts from 1 hour to 90 days, or has no expiry", "expires", "Choose 7d.")
+        """Make a link; LinkError when expiry, passphrase or origins are not what a link may have.
+
+        A live link has a `recipe` and no report hash, a frozen one the other way round.
+        """
+        check_span(expires_in)
+        if kind not in get_args(Kind) or (kind == "live") != (recipe is not None):
+            raise ValueError(f"a {kind} link with recipe {recipe}")
         token = secrets.token_urlsafe(TOKEN_BYTES)
         made = now or datetime.now(UTC)
-        values = (
-            token_hash(token),
-            report_hash,
-            f"{report_hash}.html",
-            title,
-            _text(made),
-            _text(made + expires_in) if expires_in else None,
-            question,
-            json.dumps(dict(params or {}), sort_keys=True, default=str),
-        )
+        values: dict[str, Any] = {
+            "token_sha256": token_hash(token),
+            "report_sha256": report_hash,
+            "report_file": f"{report_hash}.html" if report_hash else "",
+            "title": title,
+            "created_at": _text(made),
+            "expires_at": _text(made + expires_in) if expires_in else None,
+            "question": question,
+            "params": _json(dict(params or {})),
+            "kind": kind,
+            "label": _label(label),
+            "passphrase": phrases.keep(passphrase) if passphrase else None,
+            "embed_origins": " ".join(origins(embed_origins)),
+            "exportable": int(exportable),
+            "hidden": hidden,
+            "recipe": _json(dict(recipe)) if recipe is not None else None,
+            "card": _json(dict(card)) if card else None,
+        }
         with self._workspace.connect() as db:
             number = db.execute(
-                "INSERT INTO links (token_sha256, report_sha256, report_file, title, created_at, expires_at,"
-                " question, params) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                values,
+                f"INSERT INTO links ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})",
+                tuple(values.values()),
             ).lastrowid
-            row = db.execute("SELECT * FROM links WHERE id = ?", (number,)).fetchone()
-        return NewLink(_link(row), token)
+            return NewLink(_link(_row(db, number)), token)
 
     def open(self, token: str, *, count: bool = True, now: datetime | None = None) -> Link | None:
-        """Return the open link of a token and count the opening; None if unknown, expired or revoked."""
-        if not _TOKEN.fullmatch(token):
+        """Return the open link of a token and count the opening; None if unknown or closed for any reason."""
+        if not TOKEN.fullmatch(token):
             return None
         moment = now or datetime.now(UTC)
         with self._workspace.reading() as db:
@@ -153,92 +200,102 @@ class LinkBook:
             rows = db.execute("SELECT * FROM links ORDER BY id DESC").fetchall()
         return [_link(row) for row in rows]
 
-    def revoke(self, reference: str, now: datetime | None = None) -> Link:
-        """Revoke by number, token, path or whole address; for good, at once, and again without harm."""
+    def get(self, ref: str) -> Link:
+        """Return one link in whatever state; LinkError when there is none."""
+        with self._workspace.reading() as db:
+            return _link(_find(db, ref))
+
+    def revoke(self, ref: str, now: datetime | None = None) -> Link:
+        """Close for good, at once, and again without harm."""
+        return self._change(ref, revoked=True, revoked_at=lambda old: old or _text(now or datetime.now(UTC)))
+
+    def pause(self, ref: str, now: datetime | None = None) -> Link:
+        """Let it open nothing until it is resumed; its address stays the same."""
+        return self._change(ref, paused_at=lambda old: old or _text(now or datetime.now(UTC)))
+
+    def resume(self, ref: str) -> Link:
+        """Let a paused link open again."""
+        return self._change(ref, paused_at=None)
+
+    def rotate(self, ref: str, now: datetime | None = None) -> NewLink:
+        """Give the link a new token; the old one opens nothing from this moment."""
+        token = secrets.token_urlsafe(TOKEN_BYTES)
+        stamp = _text(now or datetime.now(UTC))
+        return NewLink(self._change(ref, token_sha256=token_hash(token), rotated_at=stamp), token)
+
+    def set_label(self, ref: str, label: str) -> Link:
+        """Name the link for its author; '' goes back to the report's title."""
+        return self._change(ref, label=_label(label))
+
+    def set_expiry(self, ref: str, span: timedelta | None, now: datetime | None = None) -> Link:
+        """Let it open for `span` from now on, or without end; opens an expired link again."""
+        check_span(span)
+        until = _text((now or datetime.now(UTC)) + span) if span else None
+        return self._change(ref, expires_at=until)
+
+    def set_passphrase(self, ref: str, phrase: str | None) -> Link:
+        """Ask readers for this phrase, or for none; whoever came in with the old one is asked again."""
+        kept = phrases.keep(phrase) if phrase else None
+        return self._change(ref, passphrase=kept, wrong_tries=0, wait_until=None)
+
+    def set_access(self, ref: str, *, embed_origins: Iterable[str], exportable: bool) -> Link:
+        """Say which pages may frame it and whether readers may download its tables."""
+        return self._change(ref, embed_origins=" ".join(origins(embed_origins)), exportable=int(exportable))
+
+    def try_phrase(self, link: Link, phrase: str, now: datetime | None = None) -> bool:
+        """Return whether the phrase is right; the try counts before it is looked at, so none is free.
+
+        LinkError while the link makes everybody wait; its `remedy` says until when.
+        """
+        if link.passphrase is None:
+            return True
+        moment = now or datetime.now(UTC)
         with self._workspace.connect() as db:
-            number = _number(reference)
-            if number is not None:
-                row = db.execute("SELECT * FROM links WHERE id = ?", (number,)).fetchone()
-            else:
-                digest = token_hash(_token_of(reference))
-                row = db.execute("SELECT * FROM links WHERE token_sha256 = ?", (digest,)).fetchone()
-            if row is None:
-                raise LinkError(
-                    "There is no such link", reference[:12], "See the numbers in `cli.py link list`."
-                )
+            row = _row(db, link.id)
+            until = _time(row["wait_until"])
+            if until is not None and until > moment:
+                raise LinkError("Too many wrong passphrases", "", f"Try again after {until:%H:%M:%S} UTC.")
+            tries = row["wrong_tries"] + 1
+            wait = phrases.wait_after(tries)
             db.execute(
-                "UPDATE links SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?",
-                (_text(now or datetime.now(UTC)), row["id"]),
+                "UPDATE links SET wrong_tries = ?, wait_until = ? WHERE id = ?",
+                (tries, _text(moment + wait) if wait else None, link.id),
             )
-            row = db.execute("SELECT * FROM links WHERE id = ?", (row["id"],)).fetchone()
-        return _link(row)
-
-
-def token_hash(token: str) -> str:
-    """Return what is kept of a token: its SHA-256, 64 hex digits."""
-    return hashlib.sha256(token.encode()).hexdigest()
-
-
-def expiry(text: str) -> timedelta | None:
-    """Parse `1h` to `90d`, or `none`; LinkError otherwise."""
-    if text.strip().lower() == "none":
-        return None
-    found = _SPAN.fullmatch(text.strip().lower())
-    if found is None:
-        raise LinkError(f"'{text}' is not a time span", "expires", "Write 12h, 7d or none.")
-    count = min(int(found.group(1)), 24 * LONGEST.days + 1)
-    span = timedelta(hours=count) if found.group(2) == "h" else timedelta(days=count)
-    if not SHORTEST <= span <= LONGEST:
-        raise LinkError("A link lasts from 1 hour to 90 days, or has no expiry", "expires", "Choose 7d.")
-    return span
-
-
-def base_url() -> str | None:
-    """Return IPD_BASE_URL without its last slash, None when not set; LinkError when it is no address."""
-    raw = os.environ.get("IPD_BASE_URL", "").strip()
-    if not raw:
-        return None
-    parts = urlsplit(raw)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise LinkError(
-            f"'{raw}' is not an address", "IPD_BASE_URL", "Write it like https://ipd.example.org."
-        )
-    return raw.rstrip("/")
-
-
-def absolute(path: str, port: int | None = None) -> str:
-    """Return the whole address of a link: on IPD_BASE_URL, else on localhost at `port`."""
-    base = base_url()
-    if base is None:
-        base = f"http://localhost:{port}" if port else "http://localhost"
-    return base + path
-
-
-def is_local_only() -> bool:
-    """Return whether links reach nobody but the person at this machine."""
-    base = base_url()
-    return base is None or is_loopback(urlsplit(base).hostname or "")
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host name or address is this machine itself."""
-    name = host.strip("[]").lower().rstrip(".")
-    if name in _LOCAL_NAMES or name.endswith(".localhost"):
+        if not phrases.fits(phrase, link.passphrase):
+            return False
+        with self._workspace.connect() as db:
+            db.execute("UPDATE links SET wrong_tries = 0, wait_until = NULL WHERE id = ?", (link.id,))
         return True
-    try:
-        address = ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    mapped = getattr(address, "ipv4_mapped", None)
-    return bool((mapped or address).is_loopback)
+
+    def _change(self, ref: str, *, revoked: bool = False, **columns: Any) -> Link:
+        """Set columns, to a value or to what a function makes of the old one; a revoked link stays."""
+        with self._workspace.connect() as db:
+            row = _find(db, ref)
+            if row["revoked_at"] is not None and not revoked:
+                raise LinkError(
+                    "This link is revoked, which is for good", f"link {row['id']}", "Make a new link."
+                )
+            values = [v(row[k]) if isinstance(v, Callable) else v for k, v in columns.items()]  # type: ignore[arg-type]
+            sets = ", ".join(f"{k} = ?" for k in columns)
+            db.execute(f"UPDATE links SET {sets} WHERE id = ?", (*values, row["id"]))
+            return _link(_row(db, row["id"]))
 
 
-def _number(reference: str) -> int | None:
-    return int(reference) if reference.isdecimal() and len(reference) < _NUMBER_DIGITS else None
+def _find(db: sqlite3.Connection, ref: str) -> sqlite3.Row:
+    if ref.isascii() and ref.isdecimal() and len(ref) < _NUMBER_DIGITS:
+        row = db.execute("SELECT * FROM links WHERE id = ?", (int(ref),)).fetchone()
+    else:
+        token = urlsplit(ref).path.rstrip("/").rsplit("/", 1)[-1]
+        row = db.execute("SELECT * FROM links WHERE token_sha256 = ?", (token_hash(token),)).fetchone()
+    if row is None:
+        raise LinkError("There is no such link", ref[:12], "See the numbers in `cli.py link list`.")
+    found: sqlite3.Row = row
+    return found
 
 
-def _token_of(reference: str) -> str:
-    return urlsplit(reference).path.rstrip("/").rsplit("/", 1)[-1]
+def _row(db: sqlite3.Connection, number: int | None) -> sqlite3.Row:
+    row: sqlite3.Row = db.execute("SELECT * FROM links WHERE id = ?", (number,)).fetchone()
+    return row
 
 
 def _link(row: sqlite3.Row) -> Link:
@@ -252,7 +309,27 @@ def _link(row: sqlite3.Row) -> Link:
         revoked_at=_time(row["revoked_at"]),
         last_opened_at=_time(row["last_opened_at"]),
         opens=row["opened"],
+        kind=row["kind"],
+        label=row["label"],
+        paused_at=_time(row["paused_at"]),
+        rotated_at=_time(row["rotated_at"]),
+        embed_origins=tuple(row["embed_origins"].split()),
+        exportable=bool(row["exportable"]),
+        hidden=row["hidden"],
+        recipe=json.loads(row["recipe"]) if row["recipe"] else None,
+        card=json.loads(row["card"]) if row["card"] else None,
+        wait_until=_time(row["wait_until"]),
+        passphrase=row["passphrase"],
+        token_digest=row["token_sha256"],
     )
+
+
+def _label(text: str) -> str:
+    return " ".join(text.split())[:LONGEST_LABEL]
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, sort_keys=True, default=str)
 
 
 def _text(value: datetime | None) -> str | None:

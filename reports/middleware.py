@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from data.errors import UserError
-from reports.links import base_url, is_loopback
+from reports.addresses import base_url, is_loopback
 
 OPEN_FLAG = "IPD_OPEN_TO_ALL"
 OPEN_WORDS = "everyone who reaches this address may change everything"

@@ -9,7 +9,8 @@ from typing import Any
 
 from data.errors import UserError
 from data.workspace import Workspace
-from reports.links import TOKEN_BYTES, WORKSPACE, token_hash
+from reports.link_terms import TOKEN_BYTES, token_hash
+from reports.links import WORKSPACE
 
 PREFIX = "ipd_"
 SCOPE = "push"

@@ -5,7 +5,7 @@ import streamlit as st
 from data.store import Store
 from pages.parts.notices import show_error
 from pages.parts.words import md_escape
-from reports.links import base_url
+from reports.addresses import base_url
 from reports.push_snippets import curl_lines, python_lines
 from reports.push_tokens import PushToken, PushTokenError, PushTokens
 

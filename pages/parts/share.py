@@ -13,10 +13,11 @@ from data.store import Store
 from pages.parts.dialogs import close_dialog, is_open, open_dialog
 from pages.parts.notices import show_error
 from pages.parts.state import current
+from reports.addresses import absolute, base_url, is_loopback
 from reports.export import file_stem, tables_zip
 from reports.freeze import FrozenReport, freeze, options, save
 from reports.html import render
-from reports.links import LinkBook, NewLink, absolute, base_url, is_loopback
+from reports.links import LinkBook, NewLink
 from reports.redact import Redaction
 
 EXPIRIES: dict[str, timedelta | None] = {

@@ -2,6 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from reports import passphrase
 from reports.freeze import folder, save
 from reports.html import render
 from reports.links import LinkBook
@@ -23,6 +24,13 @@ def home(tmp_path_factory):
 def site(home):
     with served(links_only_app(home)) as address:
         yield address
+
+
+@pytest.fixture(autouse=True)
+def cheap(monkeypatch):
+    """The cost of scrypt is tested with the links."""
+    monkeypatch.setattr(passphrase, "LOG2_N", 4)
+    monkeypatch.setattr(passphrase, "PARALLEL", 1)
 
 
 @pytest.fixture
@@ -66,7 +74,14 @@ def test_unknown_expired_revoked_and_lost_reports_answer_alike(site, home):
     book.revoke(str(revoked.link.id))
     lost = book.create("f" * 64, "t")
     traversal = book.create("../workspace.sqlite", "t")
-    paths = [expired.path, revoked.path, lost.path, traversal.path]
+    paused = book.create(sample_report().hash, "t")
+    book.pause(str(paused.link.id))
+    rotated = book.create(sample_report().hash, "t")
+    book.rotate(str(rotated.link.id))
+    closed = book.create(sample_report().hash, "t", passphrase="correct horse", now=PAST)
+    secret = book.create("e" * 64, "t", passphrase="correct horse")
+    paths = [expired.path, revoked.path, lost.path, traversal.path, paused.path, rotated.path, closed.path]
+    paths += [secret.path, paused.path + "/card.png", closed.path + "/tables.zip"]
     paths += ["/r/" + "A" * 43, "/r/x", "/r/", "/r/a/b", "/r/%2e%2e%2fworkspace.sqlite"]
     replies = {method: [shape(ask(method, site + p)) for p in paths] for method in ("GET", "HEAD")}
     for seen in replies.values():
@@ -79,7 +94,8 @@ def test_nothing_else_is_served(site):
     for path in ("/", "/overview", "/api/cli", "/api/telemetry", "/_stcore/health", "/server.json"):
         assert ask("GET", site + path).status_code == 404
     assert ask("POST", site + "/api/telemetry").status_code == 404
-    assert ask("POST", site + "/r/x").status_code == 405
+    assert shape(ask("POST", site + "/r/x")) == shape(ask("GET", site + "/r/x"))
+    assert ask("PUT", site + "/r/x").status_code == 405
 
 
 def test_any_host_may_be_named(site):
