@@ -5,6 +5,7 @@ import pandas as pd
 from analysis.cadence_params import CadenceParams
 from analysis.cadence_plan import focus_of, plans_of
 from analysis.cadence_said import answer, assumptions, figures, notices
+from analysis.cadence_settings import settings_rows
 from analysis.cadence_source import Source, source_of
 from analysis.cadence_tables import (
     CAMPAIGNS,
@@ -26,6 +27,7 @@ from analysis.cadence_tables import (
 )
 from analysis.cadence_tornado import TORNADO, tornado_table
 from analysis.common import nothing, result
+from analysis.planning import SETTINGS
 from analysis.result import Notice, Result
 from data.view import View
 
@@ -41,11 +43,13 @@ EMPTY = {
     "checkpoint": CHECKPOINT,
     "programmes": PROGRAMMES,
     "campaigns": CAMPAIGNS,
+    "settings": SETTINGS,
 }
 
 
 def compute(view: View, params: CadenceParams) -> Result:
-    """Tables: platforms, curve, length, tornado, parts, failures, checkpoint, programmes, campaigns.
+    """Tables: platforms, curve, length, tornado, parts, failures, checkpoint, programmes, campaigns,
+    settings.
 
     A source that gives no plan is an answer with the reason, a notice `cannot_plan` and empty tables. Raises
     UserError for a run, platform, model or quote that does not exist.
@@ -60,6 +64,7 @@ def compute(view: View, params: CadenceParams) -> Result:
     saves = checkpoint_table(params, focus)
     best = saves.loc[saves["best"].astype(bool), "checkpoint_steps"]
     platforms = platforms_table(source, params, plans)
+    told = assumptions(source, params, plans)
     return result(
         "cadence",
         view,
@@ -76,8 +81,9 @@ def compute(view: View, params: CadenceParams) -> Result:
             "checkpoint": saves,
             "programmes": programmes_table(params, focus),
             "campaigns": campaigns_table(params, focus),
+            "settings": settings_rows(source, params, focus, told),
         },
-        assumptions=assumptions(source, params, plans),
+        assumptions=told,
         notices=notices(source, params, plans, focus, scaling),
         prices=platforms[platforms["price_id"] != ""],
     )

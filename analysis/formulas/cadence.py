@@ -37,7 +37,7 @@ METRICS = (
         "share of draws of the cycle that end by the deadline",
         "fraction",
         "one cycle",
-        "none: a share of draws, +- 1 point at 10,000",
+        "95 % (Wilson) of the number of draws; what is uncertain in the inputs is in the share itself",
     ),
     Formula(
         "cadence_slack_h",

@@ -22,6 +22,7 @@ from pages.parts.pictures import picture
 from pages.parts.plan_fields import Known, defaults_of
 from pages.parts.state import PageState
 from pages.parts.tables import show_table
+from pages.parts.words import status_label
 
 ANSWER = "the fleet of the answer"
 BEHIND = ("Cycle time", "What moves it", "Hours by part", "If it grows", "Failures", "Programmes")
@@ -30,7 +31,17 @@ PLATFORMS = (
     "cycle_h_high", "slack_h", "usd_per_cycle", "usd_per_cycle_low", "usd_per_cycle_high", "usd_per_year",
     "kwh_per_cycle", "goodput_frac", "usd_per_gpu_h", "step_s", "kind", "missing",
 )  # fmt: skip
+INPUTS = ("label", "value", "low", "high", "unit", "status", "source", "date", "note")
 LABELS = {
+    "label": "What",
+    "value": "Value",
+    "low": "Low",
+    "high": "High",
+    "unit": "Unit",
+    "status": "Badge",
+    "source": "Source",
+    "date": "Date",
+    "note": "Note",
     "platform": "Platform",
     "target": "Platform",
     "gpus": "GPUs at work",
@@ -142,6 +153,14 @@ def show_tables(result: Result) -> None:
     show_table(result, "platforms", title="The fleet on each platform", columns=PLATFORMS, labels=LABELS,
                percent=("p_finish",),
                optional=("missing", "spare_gpus", "fleet_gpus", "racks"))  # fmt: skip
+    shown = result.tables["settings"]
+    if shown.empty:
+        return
+    with st.expander("More tables", icon=":material/table:", key="ca_more"):
+        shown = shown.assign(status=[status_label(str(one)) for one in shown["status"]])
+        said = replace(result, tables={**result.tables, "settings": shown})
+        show_table(said, "settings", title="Every input", columns=INPUTS, labels=LABELS,
+                   optional=("date",))  # fmt: skip
 
 
 def _named(result: Result) -> Result:

@@ -311,3 +311,25 @@ def test_scratch_projects_to_itself() -> None:
     drawn = project(workload, found.measured, calibration, [own], 100)
     assert not calibration.refusals
     assert drawn.step_s[0, 0] == pytest.approx(sum(found.seconds.values()))
+
+
+def test_no_late_draw_is_not_certainty_on_the_card(home: Home) -> None:
+    # Wilson by hand: 500 of 500 leave a chance of n / (n + z^2) = 500 / 503.84 = 99.24 %
+    found = stated(home, gpus=64).figure("cadence_p_finish")
+    assert (found.value, found.interval, found.n) == (1.0, "ci95", 500)
+    assert found.low == pytest.approx(500 / (500 + 1.959964**2), abs=1e-6) and found.high == 1
+
+
+def test_every_input_has_unit_source_and_limits(home: Home) -> None:
+    found = stated(home, gpus=64, queue_min=30)
+    frame = found.tables["settings"].set_index("name")
+    assert (frame["unit"] != "").all() and (frame["source"] != "").all() and frame["value"].notna().all()
+    assert (frame["note"] != "").all()
+    assert frame.loc["queue_min", ["value", "status", "note"]].tolist() == [30, "user", "may be 0 to 10,080"]
+    # 1 / (7.9 h x 1,024) a GPU-hour; high: the whole rate of such a job, 1 / 7.5 h, on 64 GPUs
+    rate = frame.loc["failure_rate"]
+    assert rate["value"] == pytest.approx(1 / 7.9 / 1024) and rate["high"] == pytest.approx(1 / 7.5 / 64)
+    assert frame.loc["checkpoint_s", ["low", "value", "high"]].tolist() == [1, 60, 60]
+    assert "goodput" not in frame.index and "second_gpus" not in frame.index
+    measured = stated(home, gpus=64, goodput=0.75).tables["settings"].set_index("name")
+    assert measured.loc["goodput", "value"] == 0.75 and "checkpoint_s" not in measured.index
