@@ -1,0 +1,178 @@
+"""The notebook that a session has open: its document, undo, autosave, and what another tab did meanwhile."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import streamlit as st
+
+from data.errors import UserError
+from data.notebooks import Conflict, Notebooks, Saved
+from data.store import Store
+from pages.parts.state import current
+from reports.notebook.document import LONGEST_TITLE, AnyCell, Document, parse_document
+from reports.notebook.edit import History
+
+LAST = "_notebook_last"
+_OPEN, _TURN = "_notebook_open", "_notebook_turn"
+Change = Callable[[Document], Document]
+
+
+@dataclass
+class Clash:
+    """A save that came second: what the other tab saved, and what this one holds, put aside as a copy."""
+
+    theirs: Saved
+    kept: Saved
+
+
+@dataclass
+class Open:
+    """An open notebook. `turn` counts what changed the document past its widgets, which then start anew."""
+
+    id: int
+    document: Document
+    version: int
+    saved_at: datetime
+    history: History
+    turn: int = field(default_factory=lambda: _turn())
+    clash: Clash | None = None
+    said: str = ""
+    editing: set[str] = field(default_factory=set)
+    tables: set[str] = field(default_factory=set)
+    refused: dict[str, UserError] = field(default_factory=dict)
+    by_hand: bool = False
+
+    def key(self, cell_id: str, name: str) -> str:
+        """Return the key of a widget of a cell."""
+        return f"nb_{cell_id}_{name}_{self.turn}"
+
+
+def _turn() -> int:
+    """The next number of the session: no widget of another turn or notebook has its key."""
+    st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
+    return int(st.session_state[_TURN])
+
+
+def book() -> Notebooks:
+    """Return the notebooks of this home."""
+    return Notebooks(current().store.workspace)
+
+
+def opened(notebook: Saved) -> Open:
+    """Return the session's open notebook; read anew when another one is asked for, or it changed."""
+    held: Open | None = st.session_state.get(_OPEN)
+    if held is None or held.id != notebook.id:
+        held = _read(notebook)
+        st.session_state[_OPEN] = held
+    elif held.clash is None and notebook.version != held.version:
+        _reread(held, notebook)
+        held.said = "Changed in another tab or by another person: this is what it holds now."
+    st.session_state[LAST] = notebook.id
+    return held
+
+
+def _read(notebook: Saved) -> Open:
+    document = parse_document(notebook.document)
+    return Open(notebook.id, document, notebook.version, notebook.changed, History(document))
+
+
+def _reread(held: Open, notebook: Saved) -> None:
+    fresh = _read(notebook)
+    held.document, held.version, held.saved_at = fresh.document, fresh.version, fresh.saved_at
+    held.history, held.clash, held.said = fresh.history, None, ""
+    held.refused.clear()
+    held.turn = _turn()
+
+
+def held() -> Open:
+    """Return the open notebook; RuntimeError when none is open."""
+    found: Open | None = st.session_state.get(_OPEN)
+    if found is None:
+        raise RuntimeError("a notebook's part was drawn without a notebook")
+    return found
+
+
+def close() -> None:
+    """Forget the open notebook: its page shows the list."""
+    st.session_state.pop(_OPEN, None)
+
+
+def change(make: Change, *, cell: str = "", said: str = "", typed: bool = False, step: str = "") -> bool:
+    """Change the document and save it; returns whether that was done.
+
+    What the document refuses is kept as the reason beside `cell`. `typed`: the change came from a widget
+    that shows it already, so widgets need not start anew. Changes in a row of one `step` are undone as one.
+    """
+    now = held()
+    try:
+        document = make(now.document)
+    except UserError as error:
+        return _refuse(now, cell, error)
+    now.refused.pop(cell, None)
+    if document == now.document:
+        return False
+    now.document, now.said = document, said
+    now.history = now.history.do(document, step)
+    if not typed:
+        now.turn = _turn()
+    return _save(now)
+
+
+def _refuse(now: Open, cell: str, error: UserError) -> bool:
+    now.refused[cell] = error
+    now.turn = _turn()
+    return False
+
+
+def _save(now: Open) -> bool:
+    try:
+        saved = book().save(now.id, now.document.to_json(), now.document.title, now.version)
+    except Conflict as conflict:
+        mine = now.document.model_copy(update={"title": f"{now.document.title[: LONGEST_TITLE - 7]} (mine)"})
+        now.clash = Clash(conflict.newer or book().get(now.id), book().create(mine.to_json()))
+        return False
+    now.version, now.saved_at = saved.version, saved.changed
+    return True
+
+
+def undo() -> None:
+    """Button callback: take back the last change, and save."""
+    _step(held().history.undo())
+
+
+def redo() -> None:
+    """Button callback: do again what was taken back, and save."""
+    _step(held().history.redo())
+
+
+def _step(history: History) -> None:
+    now = held()
+    if now.clash is not None or history == now.history:
+        return
+    now.history, now.document, now.said = history, history.present, ""
+    now.turn = _turn()
+    now.refused.clear()
+    _save(now)
+
+
+def take_theirs() -> None:
+    """Button callback: show what the other tab saved; this tab's stays among the deleted notebooks."""
+    now = held()
+    if now.clash is not None:
+        kept = now.clash.kept
+        _reread(now, book().get(now.id))
+        book().delete(kept.id)
+        now.said = f"Theirs is shown; yours is under Deleted as '{kept.title}'."
+
+
+def cells_that_differ(mine: Document, theirs: Document) -> list[tuple[str, AnyCell | None, AnyCell | None]]:
+    """Return (cell id, mine, theirs) of each cell that is not the same in both; None where there is none."""
+    ours, others = ({c.id: c for c in d.cells} for d in (mine, theirs))
+    ids = [*ours, *(i for i in others if i not in ours)]
+    return [(i, ours.get(i), others.get(i)) for i in ids if ours.get(i) != others.get(i)]
+
+
+def store() -> Store:
+    """Return the store of this session."""
+    return current().store
