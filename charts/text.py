@@ -54,6 +54,7 @@ INTERVAL_WORDS = {
     "quote_range_least": "by price",
     "bounds": "possible range",
     "exact": "",
+    "none": "no interval known",
 }
 
 
