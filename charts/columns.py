@@ -127,6 +127,9 @@ _FIXED = {
     "target_platform_id": "To platform",
     "field": "Specification",
     "as_of": "Date",
+    "usd_most": "USD at most",
+    "goodput_most_frac": "Goodput at most (%)",
+    "goodput_least_frac": "Goodput at least (%)",
     "algo": "Algorithm",
 }
 ALGORITHMS = {

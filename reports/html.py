@@ -4,7 +4,7 @@ import base64
 import hashlib
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -16,15 +16,24 @@ from markupsafe import Markup
 
 from analysis.result import Figure
 from charts.text import counted, instead_of_value, interval, quantity, unit_tail
-from reports.canonical import script_json
-from reports.cells import column_cells, is_percent, plain
-from reports.freeze import SYNTHETIC_CODES, FrozenReport
-from reports.redact import Redaction
-from reports.words import FIRST, heading, setting, shown_columns, table_title
+from reports.canonical import canonical_json, script_json
+from reports.cell_words import blocks, parameter, problem, sql_facts, without_markup
+from reports.cells import column_cells, is_percent, measured, plain
+from reports.drawn import axis_titles, drawn_rows, patch_of
+from reports.freeze import SCHEMA, SYNTHETIC_CODES, FrozenReport, sections_of
+from reports.notebook.markdown import to_html
+from reports.redact import HIDDEN_DOLLARS, Redaction
+from reports.words import FIRST, heading, setting, shown_columns, table_title, value_words
 
 TEMPLATES = Path(__file__).parent / "templates"
 EXPIRY_MARK = "<!--ipd:link-->"
+FIRST_SCHEMA = 1
+HIDDEN = "Hidden by the author"
 SHOWN_ROWS = 100
+OPEN_ROWS = 25
+"""Rows of a statement up to which they stand open."""
+DRAWN_ROWS = 50
+"""Rows of what a chart draws that stand beneath it for readers without JavaScript."""
 SMALL_ROWS, SMALL_COLUMNS = 12, 9
 OPEN_TABLES = 2
 """Small tables of a section that stand open, from its first on; the rest is folded."""
@@ -63,19 +72,29 @@ class Table:
         return self.total <= SMALL_ROWS and len(self.columns) <= SMALL_COLUMNS
 
 
-def render(report: FrozenReport) -> str:
-    """Return the page; it holds `EXPIRY_MARK` once, where a link says until when it opens."""
+def render(report: FrozenReport, *, live: str = "") -> str:
+    """Return the page; it holds `EXPIRY_MARK` once, where a link says until when it opens.
+
+    `live` says what a live view is computed from, in place of the words that nothing changes it. A report of
+    schema 1 has the page of its time.
+    """
     figures = [f for s in report.sections for f in s["figures"]]
-    boot = _template_text("report.js")
+    form = "report_1" if report.schema == FIRST_SCHEMA else "report"
+    boot = _template_text(f"{form}.js")
     scripts = [plotly_js(), boot] if figures else []
-    page = _environment().get_template("report.html.j2")
+    page = _environment().get_template(f"{form}.html.j2")
+    sections = sections_of(report)
     text: str = page.render(
         report=report,
-        sections=[_section(s) for s in report.sections],
+        sections=[_section(s, report.schema) for s in sections],
+        blocks=blocks(sections) if report.schema > FIRST_SCHEMA else [],
+        problems=[p for s in sections if (p := problem(s))],
+        assumptions=_all_assumptions(sections) if report.payload.get("kind") == "notebook" else [],
+        live=live,
         csp=content_policy(scripts),
-        style=Markup(_template_text("report.css")),  # noqa: S704 - our own file
+        style=Markup(_template_text(f"{form}.css")),  # noqa: S704 - our own file
         scripts=[Markup(s) for s in scripts],  # noqa: S704 - our own file and the Plotly wheel's
-        figures=Markup(script_json([{k: f[k] for k in ("light", "dark")} for f in figures])),  # noqa: S704 - escaped
+        figures=Markup(script_json(_both_faces(figures, report.schema))),  # noqa: S704 - escaped
         hidden=Redaction(**report.payload["redaction"]).words(),
         fine_print=_fine_print(report),
         expiry_mark=Markup(EXPIRY_MARK),  # noqa: S704 - a constant
@@ -133,25 +152,75 @@ def _digest(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def _section(section: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "answer": section["answer"],
+def _both_faces(figures: Sequence[Mapping[str, Any]], schema: int) -> list[dict[str, Any]]:
+    """Both specifications of each figure; of the dark one only what differs, for the file's size."""
+    if schema == FIRST_SCHEMA:
+        return [{k: f[k] for k in ("light", "dark")} for f in figures]
+    return [{"light": f["light"], "patch": patch_of(f["light"], f["dark"])} for f in figures]
+
+
+def _section(section: Mapping[str, Any], schema: int = SCHEMA) -> dict[str, Any]:
+    """What a template needs of a section; that of a cell has its kind, name, words and problem."""
+    told = {k: section.get(k, "") for k in ("kind", "name", "title", "sql", "source", "hidden", "answer")}
+    return told | {
         "figures": section["figures"],
+        "drawn": [_drawn(f) for f in section["figures"]] if schema > FIRST_SCHEMA else [],
         "hidden_figures": section["hidden_figures"],
-        "numbers": [_number(f) for f in section["headline"]],
-        "tables": _tables(section),
-        "assumptions": [
-            {**a, "shown": _measure(a["value"], str(a["unit"])), "badge": _badge(str(a["status"]))}
-            for a in section["assumptions"]
-        ],
+        "numbers": [_number(f, schema) for f in section["headline"]],
+        "tables": _tables(section) if section.get("show_tables", True) else [],
+        "assumptions": [_assumption(a, schema) for a in section["assumptions"]],
+        "problem": problem(section),
+        "prose": Markup(to_html(section.get("text", ""))),  # noqa: S704 - no HTML of the author's is in it
+        "facts": sql_facts(section.get("rows", {})),
+        "setting": parameter(section) if section.get("kind") == "parameter" else None,
         "warnings": _grouped(section["warnings"]),
         "params": {setting(k): _asked(k, v) for k, v in section["params"].items() if v not in (None, [], "")},
     }
 
 
+def _assumption(raw: Mapping[str, Any], schema: int) -> dict[str, Any]:
+    old = schema == FIRST_SCHEMA
+    shown = HIDDEN if raw.get("hidden") else _measure(raw["value"], str(raw["unit"]))
+    status = str(raw["status"]).replace("_", " ") if old else value_words("status", str(raw["status"]))
+    words = "not published" if raw["value"] is None and not (old or raw.get("hidden")) else shown
+    return {**raw, "shown": words, "badge": _badge(str(raw["status"])), "words": status}
+
+
+def _all_assumptions(sections: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Those of a whole notebook, each once, with the cells that rest on it."""
+    found: dict[str, dict[str, Any]] = {}
+    for section in sections:
+        for raw in section["assumptions"]:
+            item = found.setdefault(canonical_json(raw), {**_assumption(raw, SCHEMA), "cells": []})
+            item["cells"].append(section["name"])
+    return list(found.values())
+
+
+def _drawn(figure: Mapping[str, Any]) -> Table | None:
+    """The rows that a figure draws; None where it draws no points."""
+    columns, rows = drawn_rows(figure["light"])
+    titles = axis_titles(figure["light"])
+    if not rows:
+        return None
+    shown = rows[:DRAWN_ROWS]
+    numeric = [all(isinstance(r.get(c), int | float | None) for r in shown) for c in columns]
+    cells = [[_point(r.get(c)) for c in columns] for r in shown]
+    heads = [without_markup(titles.get(c, c)) for c in columns]
+    return Table(
+        str(figure["title"]), heads, numeric, [[without_markup(c) for c in row] for row in cells], len(rows)
+    )
+
+
+def _point(value: Any) -> str:
+    return measured(value) if isinstance(value, int | float) and not isinstance(value, bool) else plain(value)
+
+
 def _tables(section: Mapping[str, Any]) -> list[Table]:
-    """Tables with rows; an empty one tells a reader nothing."""
+    """Tables with rows; an empty one tells a reader nothing. A statement has one, under its name."""
     question = str(section.get("analysis", ""))
+    if section.get("kind") in {"sql", "chart"}:
+        rows = [(n, r) for n, r in section["tables"].items() if r and section["kind"] == "sql"]
+        return [_table(n, r, section["columns"][n], as_named=True) for n, r in rows]
     found = [
         _table(table_title(question, name), rows, section["columns"].get(name, []))
         for name, rows in sorted(section["tables"].items(), key=lambda item: _place(item[0]))
@@ -175,9 +244,12 @@ def _asked(name: str, value: Any) -> str:
     return f"{100 * value:.4g}" if ratio else plain(value)
 
 
-def _number(raw: Mapping[str, Any]) -> Number:
+def _number(raw: Mapping[str, Any], schema: int = SCHEMA) -> Number:
     figure = Figure(**raw)
     known = figure.value is not None
+    if figure.missing == HIDDEN_DOLLARS and schema > FIRST_SCHEMA:
+        label = figure.label or figure.name.replace("_", " ")
+        return Number(label, HIDDEN, "", "", "", figure.formula, "")
     detail = [f"{figure.boundary} boundary"] if figure.boundary else []
     if figure.n is not None:
         detail.append(counted(figure))
@@ -204,25 +276,33 @@ def _grouped(warnings: list[Mapping[str, str]]) -> list[dict[str, str]]:
     ]
 
 
-def _table(title: str, rows: list[Mapping[str, Any]], columns: list[str]) -> Table:
-    """Columns that hold tables of their own, or nothing, stay in the frozen data, not on the page."""
+def _table(title: str, rows: list[Mapping[str, Any]], columns: list[str], *, as_named: bool = False) -> Table:
+    """Columns that hold tables of their own, or nothing, stay in the frozen data, not on the page.
+
+    `as_named`: the columns of a statement, under the names that it gave them, all of them.
+    """
     shown = rows[:SHOWN_ROWS]
     units = (
         [str(r.get("unit") or r.get("metric") or "") for r in shown]
         if {"unit", "metric"} & set(columns)
         else None
     )
-    columns = [
-        c for c in shown_columns(columns, rows, SMALL_COLUMNS) if not any(_is_nested(r.get(c)) for r in rows)
-    ]
+    if not as_named:
+        kept = shown_columns(columns, rows, SMALL_COLUMNS)
+        columns = [c for c in kept if not any(_is_nested(r.get(c)) for r in rows)]
     numeric = [
         any(isinstance(r.get(c), int | float) for r in shown)
         and not any(isinstance(r.get(c), str) for r in shown)
         for c in columns
     ]
     cells = [column_cells(c, shown, units) for c in columns]
-    headings = [heading(c, percent=is_percent(c)) for c in columns]
-    return Table(title, headings, numeric, [list(row) for row in zip(*cells, strict=True)], len(rows))
+    headings = [_as_named(c) if as_named else heading(c, percent=is_percent(c)) for c in columns]
+    lines = [list(row) for row in zip(*cells, strict=True)]
+    return Table(title, headings, numeric, lines, len(rows), open=as_named and len(rows) <= OPEN_ROWS)
+
+
+def _as_named(column: str) -> str:
+    return f"{column} (%)" if is_percent(column) else column
 
 
 def _is_nested(value: Any) -> bool:
@@ -232,7 +312,7 @@ def _is_nested(value: Any) -> bool:
 
 
 def _measure(value: Any, unit: str) -> str:
-    """Return an assumption with its unit as people write it; None is a hidden or unpublished value."""
+    """Return an assumption with its unit as people write it; None is an unpublished value."""
     if value is None:
         return "not shown"
     if isinstance(value, int | float) and not isinstance(value, bool):

@@ -245,7 +245,7 @@ def _is_money_row(row: Mapping[str, Any], column: str) -> bool:
 def _hide_assumption(item: Mapping[str, Any]) -> dict[str, Any]:
     out = {k: hide_amounts(v) if isinstance(v, str) else v for k, v in item.items()}
     if _MONEY_UNIT.search(str(item["unit"])) or _MONEY_NAME.search(str(item["name"])):
-        out["value"] = None
+        out |= {"value": None, "hidden": True}
     return out
 
 

@@ -88,6 +88,7 @@ COLUMNS = {
     "usd_failed": "Failed attempts (USD)",
     "usd_cancelled": "Cancelled (USD)",
     "usd_restarted": "Restarted (USD)",
+    "usd_most": "At most (USD)",
     "usd_lost": "Bought nothing (USD)",
     "lost_usd": "Lost work (USD)",
     "wall_h": "Clock (h)",
@@ -148,7 +149,7 @@ def _inside(text: str) -> str:
 
 _VALUES: dict[str, str] = {
     "gpu_h": "GPU-hours",
-    "vendor_spec": "vendor",
+    "vendor_spec": "vendor spec",
     "seed_article_only": "one article",
     "on_demand": "on demand",
     "contract_1y": "1-year contract",

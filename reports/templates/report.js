@@ -1,22 +1,55 @@
 (function () {
   "use strict";
-  var NARROW = 520, LEGEND_ROOM = 44;
+  var NARROW = 520, LEGEND_ROOM = 44, PAPER_WIDTH = 660, PAPER_HEIGHT = 880;
   var figures = JSON.parse(document.getElementById("figures").textContent);
   var dark = window.matchMedia("(prefers-color-scheme: dark)");
-  var config = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d"] };
+  function saved(place, format) {
+    return { format: format, filename: place.dataset.name || "chart", width: place.clientWidth, height: place.clientHeight };
+  }
+  var svg = {
+    name: "saveSvg",
+    title: "Download as SVG",
+    icon: { width: 24, height: 24, path: "M5 20h14v-2H5v2zM19 9h-4V3H9v6H5l7 7 7-7z" },
+    click: function (place) { Plotly.downloadImage(place, saved(place, "svg")); }
+  };
+  var png = {
+    name: "savePng",
+    title: "Download as PNG",
+    icon: Plotly.Icons.camera,
+    click: function (place) { Plotly.downloadImage(place, Object.assign({ scale: 2 }, saved(place, "png"))); }
+  };
+  var config = {
+    displaylogo: false,
+    responsive: true,
+    modeBarButtonsToRemove: ["select2d", "lasso2d", "toImage"],
+    modeBarButtonsToAdd: [png, svg]
+  };
+  function patched(light, patch) {
+    if (Object.prototype.hasOwnProperty.call(patch, "=")) return patch["="];
+    var keys = Object.keys(patch);
+    if (!keys.length) return light;
+    var out = Array.isArray(light) ? light.slice() : Object.assign({}, light);
+    keys.forEach(function (key) { var name = key.slice(1); out[name] = patched(out[name], patch[key]); });
+    return out;
+  }
   function draw(paper) {
     document.querySelectorAll(".plot").forEach(function (place) {
       var figure = figures[Number(place.dataset.figure)];
-      var face = dark.matches && !paper ? figure.dark : figure.light;
+      var face = dark.matches && !paper ? patched(figure.light, figure.patch) : figure.light;
       var layout = Object.assign({}, face.layout, { autosize: true });
       delete layout.width;
-      if (place.clientWidth < NARROW && layout.height) {
+      if (paper) {
+        layout.autosize = false;
+        layout.width = PAPER_WIDTH;
+        if (layout.height > PAPER_HEIGHT) layout.height = PAPER_HEIGHT;
+      } else if (place.clientWidth < NARROW && layout.height) {
         layout.height += LEGEND_ROOM;
         layout.margin = Object.assign({}, layout.margin, { b: (layout.margin || {}).b + LEGEND_ROOM || LEGEND_ROOM });
       }
       Plotly.react(place, face.data, layout, config);
     });
   }
+  document.querySelectorAll("details.drawn").forEach(function (table) { table.open = false; });
   draw(false);
   dark.addEventListener("change", function () { draw(false); });
   window.addEventListener("beforeprint", function () { draw(true); });
