@@ -18,7 +18,8 @@ _R = TypeVar("_R")
 def kept(compute: Callable[[View, _P], _R]) -> Callable[[View, _P], _R]:
     """Keep the newest answers of `compute` by home, data, prices, decisions and parameters.
 
-    What it returns is shared: nobody may change it. Two threads that ask at once may both compute.
+    What it returns is shared: nobody may change it. A traced view takes no answer of another. Two threads
+    that ask at once may both compute.
     """
     answers: OrderedDict[tuple[str, ...], _R] = OrderedDict()
     lock = Lock()
@@ -28,7 +29,7 @@ def kept(compute: Callable[[View, _P], _R]) -> Callable[[View, _P], _R]:
     def ask(view: View, params: _P) -> _R:
         key = (
             str(view.parts), view.data_version, str(view.money_version), str(view.catalogue.version),
-            params.model_dump_json(),
+            params.model_dump_json(), view.trace.name if view.trace else "",
         )  # fmt: skip
         with lock:
             if key in answers:

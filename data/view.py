@@ -1,7 +1,7 @@
 """A pinned view of the telemetry: one snapshot, so that one analysis sees one version of the data."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ import pandas as pd
 from data.gpu.parts import empty_samples_sql, samples_sql
 from data.memo import Memo
 from data.sql import first
+from data.trace import Trace, literal
 from data.workspace import utc_now
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ class View:
     the time of the last upload, else None. `home_is_synthetic`: there is data and all of it is example data.
     `money`: live decisions about prices, currencies and shared costs, oldest first. `day` (UTC): the day for
     which the price book is read. `forecasts()`: those that were kept, oldest first, also later than the view.
-    `memo` holds what other views of the same store and version have read.
+    `memo` holds what other views of the same store and version have read. `trace` notes what is read, when
+    somebody wants to know (`traced`), whether or not the memo has the answer.
     """
 
     cursor: duckdb.DuckDBPyConnection
@@ -41,6 +43,7 @@ class View:
     day: date = field(default_factory=lambda: utc_now().date())
     forecasts: Callable[[], tuple["KeptForecast", ...]] = tuple
     memo: Memo = field(default_factory=Memo, repr=False, compare=False)
+    trace: Trace | None = field(default=None, repr=False, compare=False)
 
     @property
     def money_version(self) -> int:
@@ -58,14 +61,20 @@ class View:
 
         return load_catalogue().pinned(self.money, self.day)
 
+    def traced(self) -> "View":
+        """The same view with a `trace` of its own."""
+        return replace(self, trace=Trace())
+
     def frame(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> pd.DataFrame:
         """Rows of a SELECT; `params` are bound to `?` or `$name`."""
+        self._note(sql, params)
         return self.memo.ask(
             self.data_version, sql, params, lambda: self.cursor.execute(sql, params or None).df()
         )
 
     def rows(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> list[tuple[Any, ...]]:
         """Rows of a SELECT as tuples."""
+        self._note(sql, params)
         return self.memo.ask(
             self.data_version,
             f"rows {sql}",
@@ -73,9 +82,21 @@ class View:
             lambda: self.cursor.execute(sql, params or None).fetchall(),
         )
 
+    def arrays(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> dict[str, Any]:
+        """Columns of a SELECT as numpy arrays, masked where NULL; read anew each time."""
+        self._note(sql, params)
+        return dict(self.cursor.execute(sql, params or None).fetchnumpy())
+
     def gpu_parts_sql(self, gpu_ids: Sequence[str] | None = None) -> str:
         """A parenthesised SELECT over the samples of these GPUs (all when None), columns of `gpu_samples`."""
-        return gpu_parts_sql(self.cursor, self.parts, gpu_ids)
+        text = gpu_parts_sql(self.cursor, self.parts, gpu_ids)
+        if self.trace is not None:
+            self.trace.note_samples(text, None if gpu_ids is None else list(gpu_ids))
+        return text
+
+    def _note(self, sql: str, params: Sequence[Any] | dict[str, Any]) -> None:
+        if self.trace is not None:
+            self.trace.note(sql, params)
 
 
 def gpu_parts_sql(
@@ -89,7 +110,7 @@ def gpu_parts_sql(
     ).fetchall()
     if not found:
         return empty_samples_sql()
-    wanted = "" if gpu_ids is None else f" WHERE gpu_id IN ({', '.join(map(_text, gpu_ids))})"
+    wanted = "" if gpu_ids is None else f" WHERE gpu_id IN ({', '.join(map(literal, gpu_ids))})"
     return f"(SELECT * FROM {samples_sql([parts / name for (name,) in found])}{wanted})"
 
 
@@ -111,7 +132,3 @@ def open_view(
     if row is None:
         raise RuntimeError("an aggregate returned no row")
     return View(cursor, parts, str(row[0]), row[1], bool(row[2]), tuple(money), memo=memo or Memo())
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"

@@ -177,7 +177,7 @@ def minutes(view: View, gpu_ids: Sequence[str], start: datetime, end: datetime) 
 
 def _columns(view: View, sql: str, bound: dict[str, object]) -> dict[str, Any]:
     """Columns of a SELECT; NULL is NaN."""
-    found = view.cursor.execute(sql, bound).fetchnumpy()
+    found = view.arrays(sql, bound)
     return {
         name: np.ma.filled(column, np.nan) if column.dtype == np.float64 else np.ma.getdata(column)
         for name, column in found.items()

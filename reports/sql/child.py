@@ -59,7 +59,8 @@ def main(source: BinaryIO, target: BinaryIO) -> None:
     """Read an order, run it, write the answer or what is wrong."""
     order = Order(**json.loads(source.readline()))
     if order.tables:
-        import pyarrow.dataset  # noqa: F401 - the database reads tables through it, and files are closed soon
+        import pyarrow.compute
+        import pyarrow.dataset  # noqa: F401 - the database reads tables through both, and files are closed soon
     tables = {name: _table(source, size) for name, size in order.tables}
     try:
         head, body = _answer(order, tables)
@@ -83,11 +84,7 @@ def _answer(order: Order, tables: Mapping[str, pa.Table]) -> tuple[dict[str, Any
     files = sorted(parts.iterdir()) if samples else []
     fence.limit(order.seconds, THREADS, order.address_bytes, SPARE_FILES + 2 * len(files))
     fence.shut_in([database, *_SYSTEM, *([parts] if samples else [])])
-    con = _connect(database, order)
-    _harden(con, files, tables)
-    if samples:
-        _show_samples(con, files)
-    con.execute("SET lock_configuration = true")
+    con = open_database(order, tables, files if samples else None)
     started = time.perf_counter()
     if order.gate:
         tree.check(con, order.sql, order.known)
@@ -100,6 +97,18 @@ def _answer(order: Order, tables: Mapping[str, pa.Table]) -> tuple[dict[str, Any
         stream.write_table(answer.table)
     facts = {"notes": answer.notes, "large": answer.large, "rows_scanned": answer.scanned}
     return {"cut": answer.cut, "seconds": seconds, **facts}, sink.getvalue().to_pybytes()
+
+
+def open_database(
+    order: Order, tables: Mapping[str, pa.Table], files: list[Path] | None
+) -> duckdb.DuckDBPyConnection:
+    """The snapshot, read-only and hardened for good, with `tables` and (None: without) samples in `files`."""
+    con = _connect(Path(order.database), order)
+    _harden(con, files or [], tables)
+    if files is not None:
+        _show_samples(con, files)
+    con.execute("SET lock_configuration = true")
+    return con
 
 
 def _connect(database: Path, order: Order) -> duckdb.DuckDBPyConnection:
@@ -118,6 +127,7 @@ def _harden(con: duckdb.DuckDBPyConnection, files: list[Path], tables: Mapping[s
     con.execute("SET TimeZone = 'UTC'")
     con.execute("SET errors_as_json = true")
     con.execute("SET enable_progress_bar = false")
+    con.execute("SET disabled_optimizers = 'late_materialization'")  # it reads twice under the limit of rows
     if files:
         con.execute(f"SET allowed_paths = [{', '.join(_text(str(f)) for f in files)}]")
     con.execute("SET enable_external_access = false")

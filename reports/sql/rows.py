@@ -22,6 +22,7 @@ _TO_TEXT = {
     "TIME WITH TIME ZONE": "a time with zone: shown as text",
 }
 _BATCH = 10_000
+_COUNTED, _ARROW = ("SEQ_SCAN", "READ_PARQUET"), "PYTHON_ARROW_SCAN"
 _TIMES = {"DATE", "TIMESTAMP", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE"}
 _UNDER_DESCRIBE = "DESCRIBE\n"
 
@@ -147,14 +148,16 @@ def _read(reader: pa.RecordBatchReader, most_rows: int, most_bytes: int) -> tupl
 
 
 def _scanned(con: duckdb.DuckDBPyConnection) -> int | None:
-    """Rows that the scans of the last query read; None when it counted none (no table in it)."""
+    """Rows that the scans of the last query read; None when it read from no table."""
     waiting = list(json.loads(con.get_profiling_information("json")).get("operator", ()))
     counts = []
     while waiting:
         one = waiting.pop()
         waiting.extend(one.get("children", ()))
-        if "rows_scanned" in one:
+        if one.get("name") in _COUNTED:
             counts.append(int(one["rows_scanned"]))
+        elif one.get("name") == _ARROW:  # the database counts what comes out of it only: nothing is left out
+            counts.append(int(one["intermediate_rows"]))
     return sum(counts) if counts else None
 
 

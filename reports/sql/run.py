@@ -32,7 +32,16 @@ sys.path.insert(0, sys.argv[1])
 from reports.sql.child import main
 main(sys.stdin.buffer, sys.stdout.buffer)
 """
-_ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "LANG": "C.UTF-8", "TZ": "UTC"}
+_ENVIRONMENT = {
+    "PATH": "/usr/bin:/bin",
+    "HOME": "/nonexistent",
+    "LANG": "C.UTF-8",
+    "TZ": "UTC",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",  # the others reserve a gigabyte of address space
+    "ARROW_IO_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "MALLOC_ARENA_MAX": "2",
+}
 _TICK_SECONDS = 0.05
 _CHUNK = 1 << 16
 _HEAD_BYTES = 1 << 20
@@ -46,7 +55,7 @@ class Limits:
     bytes: int = 64 << 20
     seconds: float = 20.0
     memory_mb: int = 512
-    address_mb: int = 2048
+    address_mb: int = 1536
 
 
 @dataclass(frozen=True)
