@@ -113,7 +113,7 @@ def run_order(order: Order, streams: list[pa.Buffer], cancel: threading.Event | 
         raise _refusal(order, head)
     table = pa.ipc.open_stream(pa.py_buffer(body)).read_all()
     table.validate(full=True)
-    table, said = _with_numbers(table, head["large"])
+    table, said = with_numbers(table, head["large"])
     return SqlAnswer(
         table,
         head["rows_scanned"],
@@ -124,7 +124,7 @@ def run_order(order: Order, streams: list[pa.Buffer], cancel: threading.Event | 
     )
 
 
-def _with_numbers(table: pa.Table, large: list[str]) -> tuple[pa.Table, list[str]]:
+def with_numbers(table: pa.Table, large: list[str]) -> tuple[pa.Table, list[str]]:
     """Whole numbers that came as text: BIGINT where all of a column fit, else exact decimals, else text."""
     notes = []
     for name in large:
