@@ -42,7 +42,7 @@ def column_cells(column: str, rows: Sequence[Row], units: Sequence[str] | None =
                 for v, by in zip(values, rates, strict=True)]  # fmt: skip
     if _is_dollar_rate(column):
         return [rate(v) if _is_number(v) else plain(v) for v in values]
-    if _is_identifier(column):
+    if is_identifier(column):
         return [plain(v) for v in values]
     places = _places(numbers)
     return [_decimals(v, places) if _is_number(v) else value_words(column, plain(v)) for v in values]
@@ -120,7 +120,8 @@ def _is_dollar_rate(column: str) -> bool:
     return "usd" in parts and "per" in parts and parts.index("usd") < parts.index("per")
 
 
-def _is_identifier(column: str) -> bool:
+def is_identifier(column: str) -> bool:
+    """Whether whole numbers of a column name a row, as a step or an attempt does, and measure nothing."""
     parts = set(column.split("_"))
     number_of = bool(parts & {"s", "per", "n"})
     return bool(parts & _IDENTIFIERS) and not number_of

@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from analysis.registry import QUESTIONS
 from analysis.result import Result
 from data.errors import UserError
 from data.queries.people import names, run_names
@@ -166,6 +167,8 @@ def result_section(result: Result, figures: Sequence[FrozenFigure]) -> dict[str,
     raw: dict[str, Any] = {**section_defaults(), **json.loads(result.to_json())}
     raw["columns"] = {name: [str(c) for c in frame.columns] for name, frame in result.tables.items()}
     raw["figures"] = [f.to_dict() for f in figures]
+    known = QUESTIONS.get(result.analysis)
+    raw["params_version"] = known.params.version if known else 1
     return raw
 
 

@@ -107,6 +107,12 @@ def run_and_freeze(
     return freeze_from_home(store, document, run_stale(store, document, {}), redaction, title=title)
 
 
+def sections_today(store: "Store", document: Document) -> list[dict[str, Any]]:
+    """Run every cell on today's data and return the sections that a report would have, without figures."""
+    outputs = run_stale(store, document, {})
+    return [_section(document, c, outputs.get(c.id), False, figures=False) for c in document.cells]
+
+
 def live_report(store: "Store", notebook_id: int, title: str, redaction: Redaction) -> FrozenReport:
     """Run a kept notebook and freeze it; UserError when it is gone or can no longer be read."""
     kept = Notebooks(store.workspace).get(notebook_id)
@@ -135,8 +141,10 @@ def _made_up(view: View) -> Notice | None:
     return Notice("synthetic_beside", BESIDE) if has_own(view) else Notice("synthetic_example", MADE_UP)
 
 
-def _section(document: Document, cell: AnyCell, output: Output | None, stale: bool) -> dict[str, Any]:
-    section = _content(cell, output)
+def _section(
+    document: Document, cell: AnyCell, output: Output | None, stale: bool, *, figures: bool = True
+) -> dict[str, Any]:
+    section = _content(cell, output, figures)
     needed = [document.cell(one) for one in needs(document, cell.id)]
     section["parameters"] |= {one.name: one.value for one in needed if isinstance(one, ParameterCell)}
     section |= {"name": name_of(cell), "cell": cell.model_dump(mode="json")}
@@ -149,7 +157,7 @@ def _section(document: Document, cell: AnyCell, output: Output | None, stale: bo
     return section | ({"state": "stale", "problem": STALE} if stale else {})
 
 
-def _content(cell: AnyCell, output: Output | None) -> dict[str, Any]:
+def _content(cell: AnyCell, output: Output | None, figures: bool) -> dict[str, Any]:
     """What a cell shows; nothing of an output that is not done."""
     done = output if output is not None and output.state == "done" else None
     section = section_defaults(cell.kind)
@@ -158,20 +166,22 @@ def _content(cell: AnyCell, output: Output | None) -> dict[str, Any]:
     if isinstance(cell, ParameterCell):
         return section | {"title": cell.label or cell.name, "parameters": {cell.name: cell.value}}
     if isinstance(cell, AnalysisCell):
-        return _analysis(cell, done)
+        return _analysis(cell, done, figures)
     if isinstance(cell, SqlCell):
         return section | {"title": cell.name, "sql": cell.sql} | _sql(cell, done)
     if isinstance(cell, ChartCell):
-        return section | {"title": cell.title, "source": cell.source} | _chart(cell, done)
+        return (
+            section | {"title": cell.title or cell.name, "source": cell.source} | _chart(cell, done, figures)
+        )
     return section | {"source": cell.source} | _metric(cell, done)
 
 
-def _analysis(cell: AnalysisCell, done: Output | None) -> dict[str, Any]:
+def _analysis(cell: AnalysisCell, done: Output | None, figures: bool) -> dict[str, Any]:
     known = QUESTIONS.get(cell.question)
     title = known.title if known else cell.question
     if done is None or done.result is None:
         return section_defaults() | {"title": title, "analysis": cell.question, "show_tables": cell.tables}
-    section = result_section(done.result, figures_of(done.result, cell.figures))
+    section = result_section(done.result, figures_of(done.result, cell.figures) if figures else ())
     return section | {"title": title, "show_tables": cell.tables}
 
 
@@ -191,20 +201,19 @@ def _sql(cell: SqlCell, done: Output | None) -> dict[str, Any]:
     }
 
 
-def _chart(cell: ChartCell, done: Output | None) -> dict[str, Any]:
+def _chart(cell: ChartCell, done: Output | None, figures: bool) -> dict[str, Any]:
     if done is None or done.table is None:
         return {}
-    rows = done.table.to_pandas()
-    asked = {n: getattr(cell, n) for n in ("chart", "x", "y", "colour", "facet", "title", "unit", "source")}
-    light, dark = (draw(rows, mode=mode, **asked) for mode in ("light", "dark"))
     used = [
         c for c in dict.fromkeys((cell.x, *cell.y, cell.colour, cell.facet)) if c in done.table.column_names
     ]
-    return {
-        "figures": [freeze_figure(cell.name, cell.title or cell.name, light, dark).to_dict()],
-        "tables": {cell.name: rows_of(done.table.select(used))},
-        "columns": {cell.name: used},
-    }
+    told = {"tables": {cell.name: rows_of(done.table.select(used))}, "columns": {cell.name: used}}
+    if not figures:
+        return told
+    rows = done.table.to_pandas()
+    asked = {n: getattr(cell, n) for n in ("chart", "x", "y", "colour", "facet", "title", "unit", "source")}
+    light, dark = (draw(rows, mode=mode, **asked) for mode in ("light", "dark"))
+    return told | {"figures": [freeze_figure(cell.name, cell.title or cell.name, light, dark).to_dict()]}
 
 
 def _metric(cell: MetricCell, done: Output | None) -> dict[str, Any]:
