@@ -14,7 +14,9 @@ from reports import (
     details_commands,
     forecast_commands,
     joining,
+    link_commands,
     price_commands,
+    report_commands,
     rule_commands,
     validate_command,
 )
@@ -31,7 +33,13 @@ from reports.terminal import (
 
 REFUSED, USAGE = 1, 2
 ROOT = Path(__file__).resolve().parent
-_MODULES = {"rules": rule_commands, "forecast": forecast_commands, "details": details_commands}
+_MODULES = {
+    "rules": rule_commands,
+    "forecast": forecast_commands,
+    "details": details_commands,
+    **dict.fromkeys(link_commands.NAMES, link_commands),
+    **dict.fromkeys(report_commands.NAMES, report_commands),
+}
 CHOICES = ("run", "platform", "llm", "campaign", "timezone", "host", "format")
 COUNTS = ("gpus", "gpus_train", "gpus_rollout", "step")
 
@@ -74,7 +82,9 @@ def parser() -> argparse.ArgumentParser:
             _common(command, name)
     _ask_parsers(commands)
     validate_command.add_parser(commands)
-    _link_parser(commands)
+    for shared in (report_commands, link_commands):
+        for name, command in shared.add_parsers(commands, _freeze_options).items():
+            _common(command, name)
     serve = commands.add_parser("serve", help="start the app, or only its shared reports")
     serve.add_argument("--links-only", action="store_true", help="serve /r/ and /healthz and nothing else")
     serve.add_argument("--host", help="address to listen on (default: 127.0.0.1)")
@@ -105,31 +115,18 @@ def _ask_parsers(commands: Any) -> None:
     ask.add_argument("question", metavar="QUESTION")
     ask.add_argument("--params", type=json_object, default={}, metavar="JSON")
     _common(ask, "analyse")
-    report = commands.add_parser("report", help="freeze an answer into one HTML file")
-    report.add_argument("--out", required=True, metavar="FILE.html")
-    _freeze_options(report)
-    _common(report, "report")
-
-
-def _link_parser(commands: Any) -> None:
-    link = commands.add_parser("link", help="make, list and revoke links to frozen reports")
-    actions = link.add_subparsers(required=True, metavar="ACTION")
-    create = actions.add_parser("create", help="freeze an answer and print its link, once")
-    create.add_argument("--expires", default="7d", help="1h to 90d, or none (default: 7d)")
-    _freeze_options(create)
-    _common(create, "link create")
-    _common(actions.add_parser("list", help="list all links"), "link list")
-    revoke = actions.add_parser("revoke", help="close a link for good")
-    revoke.add_argument("link", help="its number, path or address")
-    _common(revoke, "link revoke")
 
 
 def _freeze_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--question", help="default: the Overview of all runs")
+    command.add_argument(
+        "--notebook", type=_positive, metavar="N", help="run and freeze this notebook instead"
+    )
     command.add_argument("--params", type=json_object, default={}, metavar="JSON")
     command.add_argument("--title")
     command.add_argument("--hide-dollars", action="store_true", help="leave amounts of money out")
     command.add_argument("--hide-names", action="store_true", help="replace host, user and team names")
+    command.add_argument("--hide-runs", action="store_true", help="replace run and campaign names")
 
 
 def _common(command: argparse.ArgumentParser, name: str, *, json_flag: bool = True) -> None:
@@ -220,60 +217,6 @@ def _analyse(options: argparse.Namespace) -> int:
     return 0
 
 
-def _report(options: argparse.Namespace) -> int:
-    out = Path(options.out).expanduser()
-    if not out.parent.is_dir():
-        raise UserError("There is no such folder", str(out.parent), "Make it, or choose another --out.")
-    found = _perform(options, "report", _freezing(options))
-    page = Path(found["html"]).read_text(encoding="utf-8")
-    out.write_text(page, encoding="utf-8")
-    answer = {**found, "out": str(out)}
-    if options.json:
-        _print_json(answer)
-    else:
-        print(f"{out}: {found['title']} ({out.stat().st_size / 1e6:.1f} MB, content {found['hash'][:12]})")
-    return 0
-
-
-def _link_create(options: argparse.Namespace) -> int:
-    found = _perform(options, "link create", {**_freezing(options), "expires": options.expires})
-    if options.json:
-        _print_json(found)
-        return 0
-    print(found["url"] or found["path"])
-    until = f"opens until {found['expires_at']}" if found["expires_at"] else "has no expiry date"
-    print(f"Link {found['id']} {until}. It is shown this once.", file=sys.stderr)
-    if found["url"] is None:
-        print(
-            "It reaches nobody else until IPD_BASE_URL is set; see `cli.py serve --links-only`.",
-            file=sys.stderr,
-        )
-    return 0
-
-
-def _link_list(options: argparse.Namespace) -> int:
-    found = _perform(options, "link list", {})
-    if options.json:
-        _print_json(found)
-        return 0
-    for link in found["links"]:
-        until = link["expires_at"] or "no expiry"
-        opened = f"{link['opens']} opens, last {link['last_opened_at']}" if link["opens"] else "never opened"
-        print(f"{link['id']:>4}  {link['state']:<8}  until {until:<25}  {opened}  {link['title']}")
-    if not found["links"]:
-        print("No links yet. Make one with `cli.py link create`.")
-    return 0
-
-
-def _link_revoke(options: argparse.Namespace) -> int:
-    found = _perform(options, "link revoke", {"link": options.link})
-    if options.json:
-        _print_json(found)
-    else:
-        print(f"Link {found['id']} ({found['title']}) is revoked.")
-    return 0
-
-
 def _serve(options: argparse.Namespace) -> int:
     from reports.home import home_path
 
@@ -321,11 +264,6 @@ def _serve_links(home: Path, host: str, port: int) -> int:
     print(f"Shared reports of {home} on http://{shown}:{port}/r/…", flush=True)
     uvicorn.run(app, host=host, port=port, access_log=False, log_level="warning", timeout_graceful_shutdown=5)
     return 0
-
-
-def _freezing(options: argparse.Namespace) -> dict[str, Any]:
-    names = ("question", "params", "title", "hide_dollars", "hide_names")
-    return {name: getattr(options, name) for name in names}
 
 
 def _perform(
@@ -387,10 +325,7 @@ _WORK: dict[str, Callable[[argparse.Namespace], int]] = {
     "details": _money,
     "forecast": _money,
     "analyse": _analyse,
-    "report": _report,
-    "link create": _link_create,
-    "link list": _link_list,
-    "link revoke": _link_revoke,
+    **dict.fromkeys((*report_commands.NAMES, *link_commands.NAMES), _money),
     "serve": _serve,
 }
 

@@ -142,7 +142,7 @@ def compare(a: Side, b: Side) -> Diff:
     first, second = _keyed(a[2]), _keyed(b[2])
     both = [(first[key], second[key]) for key in first if key in second]
     numbers = [n for pair in both for n in _numbers(*pair)]
-    moved = [n for n in numbers if n.note or n.change is None or not _equal(n.then, n.now)]
+    moved = [n for n in numbers if n.note or not _equal(n.then, n.now)]
     return Diff(
         a=a[0],
         b=b[0],

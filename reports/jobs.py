@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -15,13 +14,19 @@ from data.ingest_files import Intake, ingest_files
 from data.queries.originals import sha256_and_name
 from data.readers.base import Choices, Progress, no_progress
 from data.store import Store
-from reports import details_commands, forecast_commands, joining, price_commands, rule_commands
-from reports.addresses import absolute, base_url
+from reports import (
+    details_commands,
+    forecast_commands,
+    joining,
+    link_commands,
+    price_commands,
+    report_commands,
+    rule_commands,
+)
 from reports.choices import choices_from
 from reports.freeze import FrozenReport, freeze, options, save
 from reports.html import render
-from reports.link_terms import expiry
-from reports.links import LinkBook
+from reports.notebook.frozen import live_report
 from reports.precision import settled
 from reports.redact import Redaction
 from reports.uploads import error_dict, issue_token
@@ -88,14 +93,35 @@ def answer(store: Store, question: str, params: Mapping[str, Any]) -> Result:
 
 
 def freeze_question(store: Store, arguments: Mapping[str, Any]) -> tuple[FrozenReport, Path]:
-    """Answer a question, freeze the result in the home and return the report with its HTML file."""
+    """Answer a question or run a notebook, freeze it in the home, return the report and its HTML file."""
+    if arguments.get("notebook"):
+        report = live_report(
+            store, int(arguments["notebook"]), arguments.get("title") or "", _redaction(arguments)
+        )
+        return report, save(report, store.home, render)
     question = arguments.get("question") or DEFAULT_QUESTION
     result = answer(store, question, arguments.get("params") or {})
-    redaction = Redaction(bool(arguments.get("hide_dollars")), bool(arguments.get("hide_names")))
-    report = freeze(
-        [result], arguments.get("title") or _title(question, arguments), options(store, redaction)
-    )
+    chosen = options(store, _redaction(arguments))
+    report = freeze([result], arguments.get("title") or _title(question, arguments), chosen)
     return report, save(report, store.home, render)
+
+
+def live_question(store: Store, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any], Redaction]:
+    """Return title, question with the parameters it is asked with today, and what is hidden."""
+    if arguments.get("notebook"):
+        raise UserError(
+            "A live link to a notebook is made in the app",
+            "--live",
+            "Share it on its page, or leave out --live.",
+        )
+    question = arguments.get("question") or DEFAULT_QUESTION
+    result = answer(store, question, arguments.get("params") or {})
+    asked = {"question": question, "params": json.loads(result.to_json())["params"]}
+    return arguments.get("title") or _title(question, arguments), asked, _redaction(arguments)
+
+
+def _redaction(arguments: Mapping[str, Any]) -> Redaction:
+    return Redaction(*(bool(arguments.get(f"hide_{name}")) for name in ("dollars", "names", "runs")))
 
 
 def _import(store: Store, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
@@ -117,45 +143,6 @@ def _analyse(store: Store, arguments: Mapping[str, Any], _: Progress) -> dict[st
     return dict(settled(json.loads(result.to_json())))
 
 
-def _report(store: Store, arguments: Mapping[str, Any], _: Progress) -> dict[str, Any]:
-    report, path = freeze_question(store, arguments)
-    return {
-        "hash": report.hash,
-        "title": report.title,
-        "answer": report.answer,
-        "created_at": report.created_at.isoformat(timespec="seconds"),
-        "html": str(path),
-    }
-
-
-def _link_create(store: Store, arguments: Mapping[str, Any], _: Progress) -> dict[str, Any]:
-    span = expiry(str(arguments.get("expires") or "7d"))
-    report, _path = freeze_question(store, arguments)
-    new = LinkBook(store.home).create(
-        report.hash,
-        report.title,
-        expires_in=span,
-        question=report.sections[0]["analysis"],
-        params=report.sections[0]["params"],
-    )
-    expires = new.link.expires_at
-    return {
-        "path": new.path,
-        "expires_at": expires.isoformat(timespec="seconds") if expires else None,
-        "url": absolute(new.path) if base_url() else None,
-        "id": new.link.id,
-        "report": report.hash,
-    }
-
-
-def _link_list(store: Store, _arguments: Mapping[str, Any], _: Progress) -> dict[str, Any]:
-    return {"links": [link.to_dict() for link in LinkBook(store.home).all()]}
-
-
-def _link_revoke(store: Store, arguments: Mapping[str, Any], _: Progress) -> dict[str, Any]:
-    return LinkBook(store.home).revoke(str(arguments["link"]), datetime.now(UTC)).to_dict()
-
-
 def _title(question: str, arguments: Mapping[str, Any]) -> str:
     if not arguments.get("params") and question in DEFAULT_TITLES:
         return DEFAULT_TITLES[question]
@@ -172,8 +159,6 @@ COMMANDS: dict[str, Command] = {
     details_commands.DETAILS: details_commands.command,
     forecast_commands.FORECAST: forecast_commands.command,
     "analyse": _analyse,
-    "report": _report,
-    "link create": _link_create,
-    "link list": _link_list,
-    "link revoke": _link_revoke,
+    **report_commands.commands(freeze_question),
+    **link_commands.commands(freeze_question, live_question),
 }

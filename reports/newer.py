@@ -35,6 +35,14 @@ class Newer:
         """Whether data, prices, catalogue or formulas are not those of the report."""
         return bool(self.why)
 
+    def to_markdown(self) -> str:
+        """Return reasons, refusals and the differences as Markdown."""
+        from reports.diff_words import escaped
+
+        why = [f"- {escaped(line)}" for line in self.why] or ["Nothing is newer than this report."]
+        refused = [f"- Can no longer be asked: {escaped(line)}" for line in self.refused]
+        return "\n".join([*why, *refused, "", self.diff.to_markdown() if self.diff else ""])
+
     @property
     def differences(self) -> tuple[NumberChange, ...]:
         """The numbers that are others today."""
