@@ -18,6 +18,7 @@ SIZE = (1200, 630)
 BRAND = "Intelligence per Dollar"
 SYNTHETIC = "Synthetic example data"
 HIDDEN = "Amounts are hidden by the author."
+LIVE = "Numbers are computed when the link is opened."
 _MARGIN = 72
 _FONTS = ("DejaVuSans.ttf", "NotoSans-Regular.ttf", "Arial.ttf")
 _BOLD = ("DejaVuSans-Bold.ttf", "NotoSans-Bold.ttf", "Arial Bold.ttf")
@@ -26,7 +27,10 @@ _ELLIPSIS = "…"
 
 def keep_card(report: FrozenReport, home: Path) -> dict[str, str]:
     """Draw the card of a report, keep it by its own hash, and return what the link keeps of it."""
-    told = words(report)
+    return _keep(words(report), home)
+
+
+def _keep(told: dict[str, str], home: Path) -> dict[str, str]:
     image = draw(told)
     digest = sha256(image).hexdigest()
     place = _path(home, digest)
@@ -36,6 +40,11 @@ def keep_card(report: FrozenReport, home: Path) -> dict[str, str]:
         part.write_bytes(image)
         part.replace(place)
     return {**told, "image": digest}
+
+
+def keep_live_card(report: FrozenReport, home: Path) -> dict[str, str]:
+    """Keep a card without a number: the one that a live link shows later is not known."""
+    return _keep({**_title(report), "label": LIVE, "foot": f"Live report, {BRAND}"}, home)
 
 
 def read_card(home: Path, card: Mapping[str, str] | None) -> bytes | None:
@@ -51,9 +60,7 @@ def read_card(home: Path, card: Mapping[str, str] | None) -> bytes | None:
 
 def words(report: FrozenReport) -> dict[str, str]:
     """Return the texts of a card. With dollars hidden it has no number: none could be told from an amount."""
-    told = {"title": report.title, "label": "", "value": "", "interval": ""}
-    if report.synthetic:
-        told["mark"] = SYNTHETIC
+    told = _title(report)
     if report.payload["redaction"].get("dollars"):
         return {**told, "label": HIDDEN}
     found = _headline(report)
@@ -66,6 +73,12 @@ def words(report: FrozenReport) -> dict[str, str]:
         "value": value,
         "interval": interval(found),
     }
+
+
+def _title(report: FrozenReport) -> dict[str, str]:
+    mark = SYNTHETIC if report.synthetic else ""
+    foot = f"Frozen report, {BRAND}"
+    return {"title": report.title, "label": "", "value": "", "interval": "", "mark": mark, "foot": foot}
 
 
 def _headline(report: FrozenReport) -> Figure | None:
@@ -81,7 +94,7 @@ def description(card: Mapping[str, str]) -> str:
     figure = f"{card['label']}: {card['value']}" if card["value"] else card["label"]
     if card["interval"]:
         figure += f" ({card['interval']})"
-    return " · ".join(text for text in (card.get("mark", ""), figure, f"Frozen report, {BRAND}") if text)
+    return " · ".join(text for text in (card["mark"], figure, card["foot"]) if text)
 
 
 def meta(card: Mapping[str, str], image_url: str) -> str:
@@ -113,7 +126,7 @@ def draw(told: Mapping[str, str]) -> bytes:
         pen.text((_MARGIN, y), line, font=title_font, fill=LIGHT.text)
         y += 74
     _figure(pen, told, width)
-    if told.get("mark"):
+    if told["mark"]:
         pen.rounded_rectangle((_MARGIN, 546, SIZE[0] - _MARGIN, 602), 8, fill="#FFF7E8")
         pen.rectangle((_MARGIN, 546, _MARGIN + 8, 602), fill=LIGHT.bad)
         pen.text((_MARGIN + 28, 574), f"{told['mark']}: nothing here was measured", _INK, _font(30), "lm")

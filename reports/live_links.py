@@ -29,9 +29,9 @@ class LiveError(UserError):
     """A live link cannot be computed now; its `what` may be shown to a reader."""
 
 
-def recipe_of(questions: list[dict[str, Any]], redaction: Redaction) -> dict[str, Any]:
-    """Return what a live link keeps of questions with their parameters, and of what it hides."""
-    return {"questions": questions, "redaction": redaction.to_dict()}
+def recipe_of(asked: Recipe, redaction: Redaction) -> dict[str, Any]:
+    """Return what a live link keeps: questions with their parameters or a notebook, and what is hidden."""
+    return {**asked, "redaction": redaction.to_dict()}
 
 
 def compute(store: "Store", title: str, recipe: Recipe, *, now: datetime | None = None) -> FrozenReport:
@@ -50,7 +50,7 @@ def sentence(report: FrozenReport) -> str:
     """Return what stands at the top of a live page."""
     cutoff = report.payload["versions"].get("data_cutoff") or "a time that the files do not tell"
     at = report.created_at.astimezone(UTC)
-    return f"Live · computed {at:%Y-%m-%d %H:%M} UTC from data up to {cutoff}; not frozen."
+    return f"Computed {at:%Y-%m-%d %H:%M} UTC from data up to {cutoff}; not frozen."
 
 
 class Computed:

@@ -25,6 +25,14 @@ _MEMORY_BYTES = 256 * 2**20
 
 def keep(phrase: str) -> str:
     """Return what is kept of a phrase; LinkError when it is too short or too long to be one."""
+    text = check(phrase)
+    salt = secrets.token_bytes(SALT_BYTES)
+    digest = _scrypt(text, salt, LOG2_N, BLOCK, PARALLEL)
+    return f"{LOG2_N}${BLOCK}${PARALLEL}${_encoded(salt)}${_encoded(digest)}"
+
+
+def check(phrase: str) -> str:
+    """Return a phrase as it is compared; LinkError when it is too short or too long to be one."""
     text = _plain(phrase)
     if not SHORTEST <= len(text) <= LONGEST:
         raise LinkError(
@@ -32,9 +40,7 @@ def keep(phrase: str) -> str:
             "passphrase",
             "Three or four random words are easy to say and hard to guess.",
         )
-    salt = secrets.token_bytes(SALT_BYTES)
-    digest = _scrypt(text, salt, LOG2_N, BLOCK, PARALLEL)
-    return f"{LOG2_N}${BLOCK}${PARALLEL}${_encoded(salt)}${_encoded(digest)}"
+    return text
 
 
 def fits(phrase: str, kept: str) -> bool:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reports import card
-from reports.chart_data import chart_csv
-from reports.export import file_stem, tables_zip
+from reports.drawn import drawn_rows
+from reports.export import file_stem, table_csv, tables_zip
 from reports.freeze import FrozenReport, ReportError, folder, load, read_page
 from reports.html import policy_of, render
 from reports.link_note import with_note
@@ -79,10 +79,19 @@ def file_of(home: Path, link: Link, what: str, live: Live) -> File | None:
     if what == TABLES:
         return File(f"{stem}.zip", "application/zip", tables_zip(report))
     found = CHART.fullmatch(what)
-    text = chart_csv(report, int(found.group(1))) if found else None
+    text = _chart_csv(report, int(found.group(1))) if found else None
     if found is None or text is None:
         return None
     return File(f"{stem}-chart-{found.group(1)}.csv", "text/csv; charset=utf-8", text.encode())
+
+
+def _chart_csv(report: FrozenReport, number: int) -> str | None:
+    """Return chart `number` (from 1, in the order of the page) as CSV; None when there is none."""
+    figures = [figure for section in report.sections for figure in section.get("figures") or []]
+    if number > len(figures):
+        return None
+    columns, rows = drawn_rows(figures[number - 1]["light"])
+    return table_csv(rows, columns)
 
 
 def _ready(text: str, link: Link, token: str, site: str | None) -> Page:
