@@ -118,6 +118,7 @@ class LinkBook:
     def __init__(self, home: Path) -> None:
         if not home.is_dir():
             raise LinkError("There is no such home", str(home), "Start the app on it once, or check --home.")
+        self.home = home
         self._workspace = Workspace(home / WORKSPACE)
 
     def create(

@@ -1,41 +1,74 @@
-"""Share and download what is on screen: a frozen report as a link, as one HTML file, or as CSV."""
+"""Share and download what is on screen: a report as a link, or as a file of any format."""
 
-from collections.abc import Sequence
-from datetime import timedelta
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
-from urllib.parse import urlsplit
 
 import streamlit as st
 
 from analysis.result import Result
-from data.errors import UserError
-from data.store import Store
 from pages.parts.dialogs import close_dialog, is_open, open_dialog
-from pages.parts.notices import show_error
+from pages.parts.share_link import forget_link, link_is_made, local_only, show_link
 from pages.parts.state import current
-from reports.addresses import absolute, base_url, is_loopback
-from reports.export import file_stem, tables_zip
-from reports.freeze import FrozenReport, freeze, options, save
-from reports.html import render
-from reports.links import LinkBook, NewLink
+from reports.export import FORMATS, Format, file_stem, make
+from reports.freeze import FrozenReport, freeze, options
+from reports.pictures import has_browser
 from reports.redact import Redaction
 
-EXPIRIES: dict[str, timedelta | None] = {
-    "1 hour": timedelta(hours=1),
-    "1 day": timedelta(days=1),
-    "7 days": timedelta(days=7),
-    "30 days": timedelta(days=30),
-    "90 days": timedelta(days=90),
-    "No expiry": None,
-}
-_LINK = "_share_link"
+NO_BROWSER = "Needs a Chromium on the app's machine. Install one, or print the HTML report."
+_MAIN = ("html", "csv")
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What is shared: how it is frozen under a title, what a live link would ask, what the link list notes.
+
+    `own_title`: the thing has a title of its own, which is not changed here.
+    """
+
+    freeze: Callable[[Redaction, str], FrozenReport]
+    title: str
+    key: str
+    live: Callable[[], Mapping[str, Any]] | None = None
+    question: str = ""
+    params: Mapping[str, Any] | None = None
+    own_title: bool = False
 
 
 def share_bar(results: Sequence[Result], title: str) -> None:
     """Draw Share and Download at the right edge for the results on screen; `title` names the view."""
     if not results:
         return
-    key = results[0].analysis
+    first = results[0]
+
+    def frozen(redaction: Redaction, name: str) -> FrozenReport:
+        return freeze(list(results), name, options(current().store, redaction))
+
+    def asked() -> Mapping[str, Any]:
+        return {"questions": [{"question": r.analysis, "params": _plain(r.params)} for r in results]}
+
+    _bar(Shared(frozen, title, first.analysis, asked, first.analysis, first.params))
+
+
+def share_bar_for(
+    freeze_as: Callable[[Redaction], FrozenReport],
+    title: str,
+    key: str,
+    *,
+    live: Mapping[str, Any] | None = None,
+) -> None:
+    """Draw Share and Download for what freezes itself; `freeze_as` is called on a click only.
+
+    `live` is what a live link would ask (`reports.live_links`), None offers none.
+    """
+    asked = None if live is None else (lambda: live)
+    _bar(Shared(lambda redaction, _: freeze_as(redaction), title, key, asked, own_title=True))
+
+
+def _bar(shared: Shared) -> None:
+    key = shared.key
     with st.container(horizontal=True, horizontal_alignment="right", key=f"share_bar_{key}"):
         st.button(
             "Share",
@@ -46,55 +79,40 @@ def share_bar(results: Sequence[Result], title: str) -> None:
             args=(f"share_{key}",),
         )
         with st.popover("Download", icon=":material/download:", key=f"download_{key}"):
-            _files(results, title, Redaction(), key)
+            for one in FORMATS.values():
+                _file(one, shared, Redaction(), shared.title, key, width="stretch")
     if is_open(f"share_{key}"):
-        _dialog(list(results), title)
+        _dialog(shared)
 
 
 def _open(name: str) -> None:
-    st.session_state.pop(_LINK, None)
+    forget_link()
     open_dialog(name)
 
 
-def _link_state() -> dict[str, Any]:
-    """`wanted` from the click until the link is there, then `made`.
-
-    A plain dict: touching it is no point at which Streamlit may cut a run short, so a link is neither lost
-    nor made twice.
-    """
-    found: dict[str, Any] = st.session_state.setdefault(_LINK, {})
-    return found
-
-
-def _want_link() -> None:
-    _link_state()["wanted"] = True
-
-
 @st.dialog("Share this view", width="medium", on_dismiss=close_dialog)
-def _dialog(results: list[Result], title: str) -> None:
-    store = current().store
-    name = st.text_input("Title", title, key="share_title", max_chars=120) or title
-    redaction = Redaction(
-        dollars=st.checkbox("Hide dollars", key="share_dollars", help=_HELP_DOLLARS),
-        names=st.checkbox("Hide host, user and team names", key="share_names"),
-    )
-    if _local_only():
+def _dialog(shared: Shared) -> None:
+    name = shared.title
+    if not shared.own_title:
+        name = st.text_input("Title", shared.title, key="share_title", max_chars=120) or shared.title
+    redaction = _hidden()
+    if local_only():
         st.info(
             "This app listens on your machine only, so a link opens for nobody else. Send the HTML file: "
             "it holds the whole report and opens without this app.",
             icon=":material/computer:",
         )
-        _files(results, name, redaction, "dialog", main=True)
-        with st.expander("Make a link all the same", expanded="made" in _link_state()):
+        _files(shared, redaction, name, main=True)
+        with st.expander("Make a link all the same", expanded=link_is_made()):
             st.caption(
                 "It opens on this machine. For colleagues, run `cli.py serve --links-only --host …` and set "
                 "`IPD_BASE_URL` to the address they reach."
             )
-            _link(store, results, name, redaction)
+            _link(shared, redaction, name)
         return
-    _link(store, results, name, redaction)
+    _link(shared, redaction, name)
     st.divider()
-    _files(results, name, redaction, "dialog")
+    _files(shared, redaction, name)
 
 
 _HELP_DOLLARS = (
@@ -103,84 +121,71 @@ _HELP_DOLLARS = (
 )
 
 
-def _link(store: Store, results: list[Result], title: str, redaction: Redaction) -> None:
-    period = st.selectbox("The link opens for", list(EXPIRIES), index=2, key="share_expiry")
-    st.button("Create link", key="share_create", type="primary", icon=":material/link:", on_click=_want_link)
-    link = _link_state()
-    if "wanted" in link:
-        try:
-            link["made"] = _make(store, results, title, redaction, EXPIRIES[period])
-        except UserError as error:
-            link.pop("wanted")
-            show_error(error)
-            return
-        link.pop("wanted")
-    made: NewLink | None = link.get("made")
-    if made is None:
-        return
-    st.code(_address(made.path), language=None, wrap_lines=True)
-    until = made.link.expires_at
-    when = f"Opens until {until:%d %b %Y, %H:%M} UTC" if until else "Has no expiry date"
-    st.caption(f"{when}, without an account. It is shown this once; *Links* lists and revokes it.")
+def _hidden() -> Redaction:
+    st.caption("Hide from readers, in the page, its data and its downloads:")
+    with st.container(horizontal=True):
+        return Redaction(
+            dollars=st.checkbox("Dollars and rates", key="share_dollars", help=_HELP_DOLLARS),
+            names=st.checkbox("Host, team and user names", key="share_names"),
+            runs=st.checkbox("Run and campaign names", key="share_runs"),
+        )
 
 
-def _make(
-    store: Store, results: list[Result], title: str, redaction: Redaction, period: timedelta | None
-) -> NewLink:
-    with st.spinner("Freezing the view …"):
-        report = _frozen(store, results, title, redaction)
-        save(report, store.home, render)
-    first = results[0]
-    return LinkBook(store.home).create(
-        report.hash,
-        report.title,
-        expires_in=period,
-        question=first.analysis,
-        params=dict(first.params),
+def _link(shared: Shared, redaction: Redaction, name: str) -> None:
+    show_link(
+        lambda: shared.freeze(redaction, name),
+        name,
+        redaction,
+        shared.live,
+        question=shared.question,
+        params=shared.params,
     )
 
 
-def _files(results: Sequence[Result], title: str, redaction: Redaction, key: str, main: bool = False) -> None:
+def _files(shared: Shared, redaction: Redaction, name: str, main: bool = False) -> None:
     """Offer the files; each is written when it is asked for."""
-    store = current().store
-    stem = file_stem(title)
     with st.container(horizontal=True):
-        st.download_button(
-            "HTML report",
-            lambda: render(_frozen(store, results, title, redaction)),
-            file_name=f"{stem}.html",
-            mime="text/html",
-            key=f"html_{key}",
-            icon=":material/description:",
-            type="primary" if main else "secondary",
-            on_click="ignore",
-            help="One file with interactive figures; opens offline and prints well.",
-        )
-        st.download_button(
-            "CSV tables",
-            lambda: tables_zip(_frozen(store, results, title, redaction)),
-            file_name=f"{stem}.zip",
-            mime="application/zip",
-            key=f"csv_{key}",
-            icon=":material/table:",
-            on_click="ignore",
-            help="Every table behind this view, with full precision, zipped.",
-        )
+        for key in _MAIN:
+            lead = main and key == _MAIN[0]
+            _file(FORMATS[key], shared, redaction, name, "dialog", kind="primary" if lead else "secondary")
+        with st.popover("Other formats", icon=":material/more_horiz:", key="share_formats"):
+            for key, one in FORMATS.items():
+                if key not in _MAIN:
+                    _file(one, shared, redaction, name, "dialog", width="stretch")
 
 
-def _frozen(store: Store, results: Sequence[Result], title: str, redaction: Redaction) -> FrozenReport:
-    return freeze(list(results), title, options(store, redaction))
+def _file(
+    one: Format,
+    shared: Shared,
+    redaction: Redaction,
+    name: str,
+    place: str,
+    *,
+    kind: Any = "secondary",
+    width: Any = "content",
+) -> None:
+    lacks = one.needs_browser and not _browser()
+    st.download_button(
+        one.label,
+        lambda: make(one.key, shared.freeze(redaction, name)).data,
+        file_name=f"{file_stem(name)}{one.suffix}",
+        mime=one.mime,
+        key=f"{one.key}_{place}",
+        icon=one.icon,
+        type=kind,
+        width=width,
+        on_click="ignore",
+        disabled=lacks,
+        help=NO_BROWSER if lacks else one.help,
+    )
 
 
-def _local_only() -> bool:
-    base = base_url() or st.context.url or ""
-    host = urlsplit(base).hostname
-    return host is None or is_loopback(host)
+@cache
+def _browser() -> bool:
+    """Looked up once a process: it asks the disk."""
+    return has_browser()
 
 
-def _address(path: str) -> str:
-    """Return the whole address: on IPD_BASE_URL, else where this person's browser finds the app."""
-    seen = urlsplit(st.context.url or "")
-    if base_url() is None and seen.netloc:
-        return f"{seen.scheme}://{seen.netloc}{path}"
-    return absolute(path, int(st.get_option("server.port")))
+def _plain(params: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(json.dumps(dict(params), default=str))
+    return found

@@ -35,23 +35,63 @@ def test_nothing_shared_says_how_to_share(app):
     assert "Nothing is shared yet." in texts(links(app))
 
 
-def test_open_and_closed_links_are_told_apart(app, store):
+def test_each_link_says_its_state_and_offers_what_still_makes_sense(app, store):
     book = LinkBook(store.home)
-    book.create("h", "Weekly **bold** $x$", expires_in=None)
+    book.create("h", "Weekly **bold** $x$", expires_in=None, hidden="dollar amounts")
     book.create("h", "Old", now=PAST)
     book.revoke(str(book.create("h", "Wrong").link.id))
+    book.pause(str(book.create("h", "Halted", label="for the board", exportable=True).link.id))
     at = links(app)
     shown = texts(at)
-    assert "1 link opens now; 2 closed." in shown
+    assert "1 link opens now; 1 paused, 1 expired, 1 revoked." in shown
     assert "Weekly \\*\\*bold\\*\\* \\$x\\$" in shown
     assert "opens until it is revoked" in shown
     assert "listens on your machine only" in shown
-    closed = at.dataframe[0].value
-    assert sorted(zip(closed["Title"], closed["State"], strict=True)) == [
-        ("Old", "expired"),
-        ("Wrong", "revoked"),
-    ]
-    assert [b.label for b in at.button if b.key.startswith("revoke_")] == ["Revoke"]
+    assert "hidden: dollar amounts" in shown
+    assert "for the board" in shown
+    offered = {
+        name: {b.key.split("_")[0] for b in at.button if b.key.endswith(f"_{name}")} for name in "1234"
+    }
+    assert offered == {
+        "1": {"report", "pause", "change", "rotate", "revoke"},
+        "2": {"report", "change", "rotate", "revoke"},
+        "3": {"report"},
+        "4": {"report", "resume", "change", "rotate", "revoke"},
+    }
+    at.text_input(key="links_search").set_value("board")
+    at.run()
+    assert {b.key.split("_")[1] for b in at.button if b.key.startswith("report_")} == {"4"}
+
+
+def test_a_link_is_paused_changed_and_given_a_new_address(app, store):
+    book = LinkBook(store.home)
+    new = book.create("h", "Weekly")
+    at = links(app)
+    at.button(key="pause_1").click().run()
+    assert book.open(new.token, count=False) is None
+    at.button(key="resume_1").click().run()
+    assert book.open(new.token, count=False) is not None
+    at.button(key="change_1").click().run()
+    at.text_input(key="embed_1").set_value("not a site")
+    at.button(key="save_1").click().run()
+    assert "is not an origin" in "\n".join(e.value for e in at.error)
+    at.text_input(key="embed_1").set_value("https://wiki.example.org")
+    at.text_input(key="label_1").set_value("for finance")
+    at.selectbox(key="expiry_1").set_value("No expiry")
+    at.button(key="save_1").click().run()
+    assert not at.exception
+    link = book.get("1")
+    assert (link.label, link.expires_at, link.embed_origins) == (
+        "for finance",
+        None,
+        ("https://wiki.example.org",),
+    )
+    at.button(key="rotate_1").click().run()
+    assert book.open(new.token, count=False) is not None
+    at.button(key="rotate_yes_1").click().run()
+    assert book.open(new.token, count=False) is None
+    (shown,) = [code.value for code in at.code if "/r/" in code.value]
+    assert book.open(shown.rsplit("/", 1)[1], count=False).id == 1
 
 
 def test_revoking_asks_first_and_is_then_immediate(app, store):
@@ -79,7 +119,7 @@ def test_many_links_come_in_pages(app, store):
     for number in range(23):
         book.create("h", f"Report {number}")
     at = links(app)
-    assert len([b for b in at.button if b.key.startswith("revoke_")]) == 20
+    assert len([b for b in at.button if b.key.startswith("revoke_")]) == 12
 
 
 def test_the_dialog_offers_the_file_first(app, example):
