@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from data.rows import arrow_table
-from reports.freeze import FrozenReport
+from reports.freeze import FrozenReport, sections_of
 from reports.units import unit_of
 from reports.words import heading, table_title
 
@@ -73,7 +73,7 @@ def report_tables(report: FrozenReport) -> list[ReportTable]:
         ReportTable(
             unique_stem(f"{name}-{table}", used), sql_name, number, table, title, tuple(columns), rows
         )
-        for number, section in enumerate(report.sections)
+        for number, section in enumerate(sections_of(report))
         for name in [section_name(section)]
         for table, sql_name, title, columns, rows in _of_section(section, name)
     ]
@@ -124,9 +124,9 @@ def _of_section(
     section: Mapping[str, Any], name: str
 ) -> Iterator[tuple[str, str, str, Sequence[str], Sequence[Mapping[str, Any]]]]:
     question = str(section.get("analysis") or "")
-    kind = section.get("kind", "analysis") if section.get("name") else ""
-    for table, rows in (section.get("tables") or {}).items():
-        columns = (section.get("columns") or {}).get(table) or list(dict.fromkeys(k for r in rows for k in r))
+    kind = section["kind"] if section["name"] else ""
+    for table, rows in section["tables"].items():
+        columns = section["columns"].get(table) or list(dict.fromkeys(k for r in rows for k in r))
         sql_name = {"sql": name, "analysis": f"{name}_{table}"}.get(kind, "")
         yield table, sql_name, table_title(question, table), columns, rows
     if section.get(HEADLINE):

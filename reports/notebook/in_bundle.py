@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Sequence
+from datetime import date  # noqa: F401 - for parameters that are dates
 from pathlib import Path
 from typing import Any
 

@@ -15,7 +15,7 @@ import sqlglot
 from nbformat import NotebookNode, v4
 from sqlglot import exp
 
-from reports.freeze import FrozenReport
+from reports.freeze import FrozenReport, sections_of
 from reports.notebook.markdown_export import (
     assumption_lines,
     fence,
@@ -79,8 +79,8 @@ def figure_files(report: FrozenReport) -> dict[tuple[int, int], str]:
     used: set[str] = set()
     return {
         (place, number): unique_stem(f"{section_name(section)}-{figure['name']}", used)
-        for place, section in enumerate(report.sections)
-        for number, figure in enumerate(section.get("figures") or [])
+        for place, section in enumerate(sections_of(report))
+        for number, figure in enumerate(section["figures"])
     }
 
 
@@ -89,7 +89,7 @@ def notebook(
 ) -> NotebookNode:
     """Return the notebook of a bundle with these files. Cells are numbered: equal reports, equal bytes."""
     cells = [_words_cell("\n".join(opening(report))), _code_cell(_code("in_bundle.py"))]
-    for place, section in enumerate(report.sections):
+    for place, section in enumerate(sections_of(report)):
         own = [t for t in tables if t.section == place]
         names = [name for (where, _), name in figures.items() if where == place]
         earlier = {t.sql_name for t in tables if t.section < place}
@@ -144,13 +144,13 @@ def _section_cells(
     earlier: set[str],
     parameters: Sequence[str],
 ) -> Iterator[NotebookNode]:
-    kind = section.get("kind", "analysis")
+    kind = section["kind"]
     if kind == "text":
-        yield _words_cell(safe_markdown(str(section.get("text") or "")))
+        yield _words_cell(safe_markdown(str(section["text"])))
         return
     if kind == "parameter":
         yield _words_cell("\n".join(parameter_lines(section)))
-        yield from (_code_cell(_assignment(k, v)) for k, v in (section.get("parameters") or {}).items())
+        yield from (_code_cell(_assignment(section, k, v)) for k, v in section["parameters"].items())
         return
     said = [*words(section), *assumption_lines(words_of(section)["assumptions"])]
     if section.get("hidden_figures"):
@@ -161,7 +161,8 @@ def _section_cells(
         yield _code_cell(f"{_variable(section)} = {_literal(section['params'])}\n{_variable(section)}")
     yield from (_code_cell(f"table({t.stem!r})") for t in tables if t.table == HEADLINE)
     yield from (_code_cell(f"figure({name!r})") for name in figures)
-    rows = [t for t in tables if t.table not in {HEADLINE, ASSUMPTIONS}]
+    shown = kind != "chart" and section.get("show_tables", True)
+    rows = [t for t in tables if shown and t.table not in {HEADLINE, ASSUMPTIONS}]
     for one in rows:
         if kind == "sql":
             yield from _sql_cells(section, one, earlier, parameters)
@@ -173,8 +174,8 @@ def _sql_cells(
     section: Mapping[str, Any], rows: ReportTable, earlier: set[str], parameters: Sequence[str]
 ) -> Iterator[NotebookNode]:
     """The statement and its rows: asked again where it needs nothing but what is frozen here."""
-    sql = str(section.get("sql") or "")
-    used = asks_only(sql, earlier, parameters) if sql and not (section.get("rows") or {}).get("cut") else None
+    sql = str(section["sql"])
+    used = asks_only(sql, earlier, parameters) if sql and not section["rows"].get("cut") else None
     if used is not None:
         yield _code_cell(f"rerun({rows.stem!r}, {_text(sql)}, {used!r})")
         return
@@ -187,8 +188,8 @@ def _sql_cells(
 def _again_cells(report: FrozenReport) -> list[NotebookNode]:
     asked = [
         {"question": s["analysis"], "params": s["params"], "headline": s["headline"]}
-        for s in report.sections
-        if s.get("analysis") and s.get("headline") and s.get("kind", "analysis") == "analysis"
+        for s in sections_of(report)
+        if s["kind"] == "analysis" and s["analysis"] and s["headline"]
     ]
     if not asked:
         return []
@@ -201,13 +202,15 @@ def _again_cells(report: FrozenReport) -> list[NotebookNode]:
 
 
 def _parameters(report: FrozenReport, before: int) -> list[str]:
-    sections = report.sections[:before]
-    return [k for s in sections if s.get("kind") == "parameter" for k in s.get("parameters") or {}]
+    sections = sections_of(report)[:before]
+    return [k for s in sections if s["kind"] == "parameter" for k in s["parameters"]]
 
 
-def _assignment(name: str, value: Any) -> str:
+def _assignment(section: Mapping[str, Any], name: str, value: Any) -> str:
     """A parameter as a variable of its own too, unless the notebook or Python has that name."""
-    given = f"parameters[{name!r}] = {_literal(value)}"
+    is_date = (section.get("cell") or {}).get("input") == "date"
+    told = f"date.fromisoformat({value!r})" if is_date else _literal(value)
+    given = f"parameters[{name!r}] = {told}"
     free = name.isidentifier() and not keyword.iskeyword(name) and name not in _taken()
     return f"{name} = {given}" if free else given
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
-from reports.freeze import FrozenReport
+from reports.freeze import FrozenReport, sections_of
 from reports.html import SHOWN_ROWS, Table
 from reports.html import _fine_print as fine_print
 from reports.html import _section as words_of
@@ -42,7 +42,7 @@ def to_markdown(report: FrozenReport) -> str:
     none ends a table, a fence or a link; HTML in text cells is shown as text.
     """
     lines = opening(report)
-    for section in report.sections:
+    for section in sections_of(report):
         lines += ["", *_section_lines(section)]
     lines += ["", "---", "", *(f"- {inline(name)}: {inline(value)}" for name, value in fine_print(report))]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip() + "\n"
@@ -136,21 +136,21 @@ def _loads_or_runs(text: str) -> bool:
 
 
 def _section_lines(section: Mapping[str, Any]) -> Iterator[str]:
-    kind = section.get("kind", "analysis")
+    kind = section["kind"]
     if kind == "text":
-        yield safe_markdown(str(section.get("text") or ""))
+        yield safe_markdown(str(section["text"]))
         return
     if kind == "parameter":
         yield from parameter_lines(section)
         return
     yield from words(section)
-    if section.get("sql"):
+    if section["sql"]:
         yield from (fence(str(section["sql"]), "sql"), "", *scanned_lines(section))
     told = words_of(section)
     yield from _headline_lines(section)
-    for figure in section.get("figures") or []:
+    for figure in section["figures"]:
         yield from (f"*Chart: {inline(figure['title'])}.* {inline(figure['alt'])}", "")
-    if section.get("hidden_figures"):
+    if section["hidden_figures"]:
         yield from (f"{section['hidden_figures']} charts that show dollars are left out.", "")
     for table in told["tables"]:
         yield from _table(table)
@@ -160,19 +160,15 @@ def _section_lines(section: Mapping[str, Any]) -> Iterator[str]:
 
 
 def parameter_lines(section: Mapping[str, Any]) -> list[str]:
-    """Return a parameter's value with label and unit."""
-    cell = section.get("cell") or {}
-    label, unit = cell.get("label") or section.get("title") or section.get("name"), cell.get("unit") or ""
-    values = (section.get("parameters") or {}).values()
-    return [f"**{inline(label)}:** {inline(value)} {inline(unit)}".rstrip() + "\n" for value in values]
+    """Return a parameter's label, value with unit, and range."""
+    told = words_of(section)["setting"]
+    return [f"**{inline(told['label'])}:** {inline(told['value'])} {inline(told['range'])}".rstrip(), ""]
 
 
 def scanned_lines(section: Mapping[str, Any]) -> list[str]:
     """Return how many rows a statement read and gave."""
-    rows = section.get("rows") or {}
-    told = [f"{rows[k]:,} rows {k}" for k in ("scanned", "returned") if rows.get(k) is not None]
-    cut = ["cut at the limit of rows"] if rows.get("cut") else []
-    return [", ".join([*told, *cut]), ""] if told or cut else []
+    told = words_of(section)["facts"]
+    return [inline(told), ""] if told else []
 
 
 def _headline_lines(section: Mapping[str, Any]) -> list[str]:
@@ -194,7 +190,7 @@ def assumption_lines(items: Sequence[Mapping[str, Any]]) -> list[str]:
         (
             str(a["name"]),
             a["shown"],
-            f"[{str(a['status']).replace('_', ' ')}]",
+            f"[{a.get('words') or str(a['status']).replace('_', ' ')}]",
             str(a["source"]),
             str(a["date"]),
         )
