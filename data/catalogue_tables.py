@@ -22,6 +22,13 @@ from data.stage_scores import StageScore, all_scores
 from data.tables import quote
 
 SCHEMA = "catalogue"
+_NAMES = {
+    "at": "entered_at",
+    "who": "entered_by",
+    "Fact.date": "source_date",
+    "Rate.date": "as_of",
+}
+"""Columns whose names differ from those of the fields, which are words of SQL."""
 _ARROW = {
     str: pa.string(),
     int: pa.int64(),
@@ -93,14 +100,15 @@ def as_arrow(kind: type[Any], rows: Iterable[Any]) -> pa.Table:
     columns: dict[str, Any] = {}
     for one in fields(kind):
         values = [getattr(row, one.name) for row in held]
+        name = _NAMES.get(f"{kind.__name__}.{one.name}") or _NAMES.get(one.name, one.name)
         if _is_mixed(hints[one.name]):
             numbers = [v if isinstance(v, float) else None for v in values]
-            columns[one.name] = pa.array(numbers, pa.float64())
-            columns[f"{one.name}_text"] = pa.array(
+            columns[name] = pa.array(numbers, pa.float64())
+            columns[f"{name}_text"] = pa.array(
                 [v if isinstance(v, str) else None for v in values], pa.string()
             )
         else:
-            columns[one.name] = pa.array(list(map(_plain, values)), _arrow(hints[one.name]))
+            columns[name] = pa.array(list(map(_plain, values)), _arrow(hints[one.name]))
     return pa.table(columns)
 
 

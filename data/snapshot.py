@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import logging
 import os
 import shutil
 import threading
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from data.store import Store
     from data.view import View
 
+LOG = logging.getLogger(__name__)
 FOLDER = "snapshots"
 DATABASE = "telemetry.duckdb"
 PARTS = "parts"
@@ -125,6 +127,8 @@ def _copy(store: "Store", target: Path) -> tuple[tuple[str, ...], "Catalogue"]:
         cursor = store.cursor()
         try:
             cursor.execute("CHECKPOINT")
+        except duckdb.TransactionException:
+            LOG.info("the log of the telemetry is copied as well: an older view is open")
         finally:
             cursor.close()
         shutil.copyfile(store.database, target / DATABASE)

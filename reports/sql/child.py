@@ -116,6 +116,7 @@ def _connect(database: Path, order: Order) -> duckdb.DuckDBPyConnection:
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
         "python_enable_replacements": False,
+        "temp_directory": "",
         "max_temp_directory_size": "0MB",
         "memory_limit": f"{order.memory_bytes >> 20}MiB",
         "threads": THREADS,

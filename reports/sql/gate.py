@@ -5,13 +5,14 @@ import logging
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from reports.notebook.document import LONGEST_SQL
 from reports.sql import policy
 from reports.sql.errors import SqlError, at
 
 if TYPE_CHECKING:
     import sqlglot.expressions as exp
 
-LONGEST = 100_000
+LONGEST = LONGEST_SQL
 DEEPEST = 100
 """Brackets in brackets."""
 _FORBIDDEN = [
@@ -115,6 +116,8 @@ def _check_tree(sql: str, tree: "exp.Expr", known: Collection[str]) -> None:
     if not isinstance(tree, exp.Query | exp.Values | exp.Describe | exp.Summarize | exp.Pivot):
         raise SqlError("Only a SELECT can be run here", "SQL", "Begin it with SELECT, WITH, FROM or VALUES.")
     parts = {cte.alias.casefold() for cte in tree.find_all(exp.CTE)}
+    for name in filter(policy.refused_name, parts):
+        raise SqlError(f"A part of a query cannot be named '{name}'", "SQL", "Use letters, digits and _.")
     for node in tree.walk():
         if isinstance(node, _forbidden()):
             raise SqlError("Only a SELECT can be run here", "SQL", "Take out what changes data or settings.")

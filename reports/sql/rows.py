@@ -12,7 +12,7 @@ import pyarrow as pa
 from reports.sql.tree import RefusedError
 
 _KEPT = re.compile(
-    r"BOOLEAN|U?(TINY|SMALL|BIG)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|VARCHAR|DATE|TIME|TIMESTAMP(_S|_MS|_NS)?"
+    r"BOOLEAN|U?(TINY|SMALL|BIG)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|VARCHAR|DATE|TIME|TIMESTAMP(_NS)?"
 )
 _LARGE = re.compile(r"U?HUGEINT|BIGNUM")
 _NESTED = re.compile(r".*\[\d*\]|(STRUCT|MAP|UNION)\(.*|VARIANT", re.DOTALL)

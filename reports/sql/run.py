@@ -43,6 +43,8 @@ _ENVIRONMENT = {
     "MALLOC_ARENA_MAX": "2",
 }
 _TICK_SECONDS = 0.05
+DIGITS = 38
+"""Of the longest exact decimal."""
 _CHUNK = 1 << 16
 _HEAD_BYTES = 1 << 20
 
@@ -129,14 +131,14 @@ def with_numbers(table: pa.Table, large: list[str]) -> tuple[pa.Table, list[str]
     notes = []
     for name in large:
         place = table.column_names.index(name)
-        for kind in (pa.int64(), pa.decimal128(38, 0)):
-            try:
-                table = table.set_column(place, name, table.column(place).cast(kind))
-                break
-            except pa.ArrowInvalid:
-                continue
-        else:
-            notes.append(f"{name}: numbers of more than 38 digits: shown as text")
+        column = table.column(place)
+        try:
+            table = table.set_column(place, name, column.cast(pa.int64()))
+        except pa.ArrowInvalid:
+            if max(len(text.lstrip("-")) for text in column.to_pylist() if text) <= DIGITS:
+                table = table.set_column(place, name, column.cast(pa.decimal128(DIGITS, 0)))
+            else:
+                notes.append(f"{name}: numbers of more than {DIGITS} digits: shown as text")
     return table, notes
 
 
