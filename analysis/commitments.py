@@ -29,7 +29,6 @@ from analysis.commitments_worlds import (
     Stage,
     beliefs,
     case_of,
-    history_of,
     months_from,
     outlook_of,
     problem_of,
@@ -40,7 +39,7 @@ from analysis.frames import Row, records, table
 from analysis.own_cost import made_up, owning, settings_table
 from analysis.plan import parse
 from analysis.result import Figure, Notice, Result
-from analysis.tenure import Wanted
+from analysis.tenure import Wanted, demand_of
 from analysis.tenure_cases import Setup, lease_settings, rate_settings
 from data.queries.known import has_uploads
 from data.view import View
@@ -94,7 +93,7 @@ def compute(view: View, params: CommitmentsParams) -> Result:
 def stage_of(view: View, params: CommitmentsParams) -> tuple[Wanted, Stage]:
     """Demand as it was, and all that is fixed before prices; units are sized for the planned peak."""
     first = owning(view, params)
-    wanted = history_of(view, params, first)
+    wanted = demand_of(view, params, first)
     base = wanted.demand or Demand(((0.0, 1.0),))
     after = view.data_cutoff.date() if view.data_cutoff is not None else view.day
     months = months_from(after, params.horizon_months)
@@ -177,15 +176,15 @@ def _base(stage: Stage, best: Choice, tornado: pd.DataFrame) -> Figure:
 def _rack_figures(stage: Stage, best: Choice, racks: pd.DataFrame) -> list[Figure]:
     rows = {row["units"]: row for row in records(racks)}
     more = rows[best.mix.own_units + 1]
-    word = stage.own.unit_word
+    word, next_one = stage.own.unit_word, best.mix.own_units + 1
     try:
         dual: float | None = unit_dual_usd(best.problem, best.mix.own_units)
     except UnservedError:
         dual = None
     return [
-        figure("rack_value", more["value_usd"], label=f"One more {word} would save"),
-        figure("rack_shadow", dual, label=f"Shadow price of a {word}"),
-        figure("rack_cost", more["cost_usd"], label=f"One more {word} costs", missing=stage.own.lacking),
+        figure("rack_value", more["value_usd"], label=f"{word.capitalize()} {next_one} would save"),
+        figure("rack_shadow", dual, label=f"Shadow price of a {word}, at {best.mix.own_units} owned"),
+        figure("rack_cost", more["cost_usd"], label=f"A {word} costs", missing=stage.own.lacking),
     ]
 
 

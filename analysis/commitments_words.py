@@ -1,5 +1,6 @@
 """Words of commitments: the answer, what was assumed, and what to beware of."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
@@ -13,6 +14,7 @@ from analysis.result import Assumption, Figure, Notice
 from analysis.tenure import Wanted
 from analysis.tenure_cases import RATES
 from analysis.words import digits3, money, percent, plural
+from models.commitments import Mix
 
 NO_FUTURE = (
     "The history stands for the future: it is repeated month after month, grown by growth_frac_month, with "
@@ -43,7 +45,7 @@ def answer(
     saves = told["commitments_saves"]
     if saves.value is not None and words_of(stage, best.mix) != NOTHING:
         text += f", {money(saves.value)} less than all on demand"
-    return f"{text}. {_rack(stage, told)} {_regrets(told)}".strip()
+    return f"{text}. {_rack(stage, told, best.mix, tables)} {_regrets(told)}".strip()
 
 
 def _span(one: Figure) -> str:
@@ -52,14 +54,18 @@ def _span(one: Figure) -> str:
     return f"{money(one.value)} ({money(one.low)} to {money(one.high)}, p10-p90)"
 
 
-def _rack(stage: Stage, told: Mapping[str, Figure]) -> str:
+def _rack(stage: Stage, told: Mapping[str, Figure], mix: Mix, tables: Mapping[str, pd.DataFrame]) -> str:
+    """What the last unit of the mix saves and what the next one would: the two may be far apart."""
     worth, cost = told["rack_value"].value, told["rack_cost"].value
-    word = stage.own.unit_word
+    word, own = stage.own.unit_word, mix.own_units
     if worth is None:
         return ""
-    if cost is None:
-        return f"One more {word} would save {money(worth)}: owning it pays below that."
-    return f"One more {word} would save {money(worth)} and costs {money(cost)}."
+    costs = ": owning it pays below that" if cost is None else f" and costs {money(cost)}"
+    last = next((r["value_usd"] for r in records(tables["racks"]) if r["chosen"] and own), None)
+    if last is None or math.isnan(last):
+        return f"One more {word} would save {money(worth)}{costs}."
+    head = f"{word.capitalize()} {own} saves {money(last)} of rent"
+    return f"{head}, {word} {own + 1} would save {money(worth)}{costs}."
 
 
 def _regrets(told: Mapping[str, Figure]) -> str:

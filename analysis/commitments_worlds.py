@@ -6,21 +6,13 @@ from datetime import date
 from typing import Annotated
 
 import numpy as np
-import pandas as pd
 from pydantic import Field
 
-from analysis.frames import number, records, table
 from analysis.own_cost import Owning, spread
 from analysis.own_inputs import Setting
 from analysis.plan import Planned, parse
-from analysis.result import Notice
-from analysis.spend import filters_of
-from analysis.tenure import SHORT_DAYS, Wanted, demand_of
 from analysis.tenure_cases import Case, Setup, TenureParams
-from analysis.words import plural
 from data.errors import UserError
-from data.queries import tenure as queries
-from data.view import View
 from models.accrual import month_of
 from models.commitments import Outlook, Problem, StepPath, World, burst_usd, stranded_usd
 from models.own_cost import HOURS_PER_YEAR
@@ -116,28 +108,6 @@ def months_from(after: date, count: int) -> tuple[str, ...]:
     """Names of `count` months, the one after `after` first."""
     first = after.year * 12 + after.month
     return tuple(month_of(date(n // 12, n % 12 + 1, 1)) for n in range(first, first + count))
-
-
-def history_of(view: View, params: CommitmentsParams, own: Owning) -> Wanted:
-    """The demand of `tenure` over the days of the whole home: a day on which only other platforms worked is
-    a day without demand for this one.
-    """
-    found = demand_of(view, params, own)
-    if found.demand is None or params.utilisation_frac is not None:
-        return found
-    used = {row["day"]: number(row["gpu_h"]) for row in records(found.days)}
-    worked = [pd.Timestamp(r["day"]) for r in records(queries.gpu_hours_by_day(view, filters_of(params)))]
-    days = [f"{day.date().isoformat()}" for day in pd.date_range(min(worked), max(worked))]
-    rows = [{"day": day, "gpu_h": used.get(day, 0.0), "gpus": used.get(day, 0.0) / 24} for day in days]
-    told = [notice for notice in found.notices if notice.code != "demand_short"]
-    words = (
-        f"The demand is that of {len(days)} {plural('day', len(days))}, first to last day of work in the home"
-    )
-    if len(days) < SHORT_DAYS:
-        words += ": too short to know a month's rhythm, so take the mix for what it would be if they repeat"
-    told.append(Notice("demand_window", f"{words}.", own.platform))
-    demand = Demand.of_days([number(row["gpu_h"]) for row in rows])
-    return Wanted(demand, table(rows, ["day", "gpu_h", "gpus"], ["gpu_h", "gpus"]), "", tuple(told))
 
 
 def outlook_of(base: Demand, params: CommitmentsParams, months: tuple[str, ...]) -> Outlook:

@@ -195,23 +195,37 @@ def demand_of(view: View, params: TenureParams, own: Owning) -> Wanted:
     if lost > 0:
         words = f"{digits3(lost)} GPU-hours on {own.name} have no clock and are not in the demand."
         told.append(Notice("demand_undated", words, own.platform))
-    if len(days) < SHORT_DAYS:
-        rests = f"{len(days)} {plural('day', len(days))}"
-        words = f"The demand rests on {rests}: a longer window would tell more about its peaks."
-        told.append(Notice("demand_short", words, own.platform))
+    told.append(Notice("demand_window", _window_words(len(days)), own.platform))
     words = "Demand is counted by UTC day: inside a day work is taken to wait for free GPUs."
     told.append(Notice("demand_by_day", words, own.platform))
     return Wanted(Demand.of_days(days["gpu_h"].tolist()), days, "", tuple(told))
 
 
+def _window_words(days: int) -> str:
+    words = (
+        f"The demand rests on {days} {plural('day', days)}, first to last day of work of the picked runs on "
+        "any platform"
+    )
+    if days < SHORT_DAYS:
+        words += (
+            ": too short to know a month's rhythm, so take the answer for what it would be if they repeat"
+        )
+    return f"{words}."
+
+
 def _days(view: View, params: TenureParams, platform: str) -> pd.DataFrame:
-    """Every UTC day from the first to the last one with work on the platform: day, gpu_h, gpus."""
+    """Every UTC day from the first to the last one with work of the picked runs: day, gpu_h, gpus.
+
+    A day on which only other platforms worked is a day without demand for this one: a platform that was held
+    on one day of thirty is not needed all the time.
+    """
     rows = records(queries.gpu_hours_by_day(view, filters_of(params)))
     found = {pd.Timestamp(r["day"]).date(): number(r["gpu_h"]) for r in rows if r["platform"] == platform}
+    worked = [pd.Timestamp(r["day"]).date() for r in rows]
     columns = ["day", "gpu_h", "gpus"]
     if not found:
         return table([], columns, columns[1:])
-    start, end = min(found), max(found)
+    start, end = min(worked), max(worked)
     out: list[Row] = []
     for n in range((end - start).days + 1):
         day: date = start + timedelta(days=n)

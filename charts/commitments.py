@@ -18,7 +18,7 @@ from charts.theme import Mode
 
 OPTIONS = "Expected cost by mix, with its risk"
 DEMAND = "Demand and what the mix commits to, first year"
-RACKS = "What one more unit is worth"
+RACKS = "What each unit is worth"
 REGRET = "Regret of the mix, by world"
 BEST = "best"
 NO_OWNING = (
@@ -85,7 +85,7 @@ def demand(result: Result, mode: Mode = "light") -> go.Figure:
 
 @marked
 def racks(result: Result, mode: Mode = "light") -> go.Figure:
-    """Draw what each further unit saves in rent against what it costs: they cross at the last one to buy."""
+    """Draw what the n-th unit saves in rent against what it costs: they cross at the last one to buy."""
     frame = result.tables.get("racks")
     if frame is None or not has(frame, "units", "value_usd", "cost_usd"):
         return theme.empty(NO_OWNING, title=RACKS, table="racks", mode=mode)
@@ -96,19 +96,22 @@ def racks(result: Result, mode: Mode = "light") -> go.Figure:
         ("cost_usd", "costs", colours.text, "dash", 2.5),
     )
     fig = go.Figure(curves(data, "units", wanted, _unit_words))
-    fig.update_traces(line_shape="hv")
-    fig.add_traces(marks(data, "chosen", "units", "value_usd", "chosen", _unit_words, diamond(mode)))
+    fig.update_traces(line_shape="hvh")
+    last = marks(data, "chosen", "units", "value_usd", "last one bought", _unit_words, diamond(mode))
+    fig.add_traces(last)
     theme.apply(
         fig,
         title=RACKS,
-        subtitle="A unit is worth buying while it saves more rent than it costs",
+        subtitle="The n-th unit is worth buying while it saves more rent than it costs"
+        + ("" if data["chosen"].any() else "; none is bought"),
         alt=f"Value and cost of each further unit, {len(data)} counts. {result.answer}",
         table="racks",
         mode=mode,
-        x="units owned",
+        x="the n-th unit owned",
         y="USD, present value",
     )
     fig.update_yaxes(tickprefix="$", tickformatstops=theme.TICKS)
+    fig.update_xaxes(dtick=1)
     return fig
 
 
@@ -125,13 +128,13 @@ def regret(result: Result, mode: Mode = "light") -> go.Figure:
         return theme.empty(result.answer, title=REGRET, table="worlds", mode=mode)
     data = frame.dropna(subset=["regret_usd"])
     colours = theme.palette(mode)
-    labels = [theme.short(label, 40) for label in data["label"]]
+    labels = [theme.short(label, 60).replace(", next", ",<br>next") for label in data["label"]]
     fig = go.Figure(
         bars(data, "regret_usd", labels, theme.status_marker(colours.accent, "projected", mode), _world_words)
     )
     likely = [f"{percent(float(p))} likely" for p in data["prob_frac"]]
     fig.update_traces(text=likely, textposition="outside", cliponaxis=False)
-    told = [f"{label}: {money(float(v))}" for label, v in zip(labels, data["regret_usd"], strict=True)]
+    told = [f"{label}: {money(float(v))}" for label, v in zip(data["label"], data["regret_usd"], strict=True)]
     theme.apply(
         fig,
         title=REGRET,
@@ -140,7 +143,7 @@ def regret(result: Result, mode: Mode = "light") -> go.Figure:
         table="worlds",
         mode=mode,
         x="USD, present value",
-        height=110 + 38 * len(labels),
+        height=110 + 44 * len(labels),
     )
     in_order(fig, labels)
     fig.update_xaxes(range=[0, 1.35 * max(float(data["regret_usd"].max()), 1.0)])

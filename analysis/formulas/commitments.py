@@ -34,7 +34,7 @@ METRICS = (
         "commitments_base",
         "GPUs to commit to now",
         "owned + reserved for 3 years + reserved for the first year, whole units and servers",
-        "gpus",
+        "GPUs",
         "rent and own",
         "lowest..highest over the inputs of the tornado, each alone at its ends",
     ),
@@ -49,7 +49,8 @@ METRICS = (
     Formula(
         "rack_shadow",
         "Shadow price of a rack",
-        "dual of `racks = chosen` in the linear programme (HiGHS), servers divisible",
+        "dual of `racks = chosen` in the linear programme (HiGHS), servers divisible: as if a whole rack "
+        "saved what its first GPUs do",
         "usd",
         "rent and own",
         "exact for the inputs",

@@ -16,7 +16,7 @@ from pages.parts.pictures import picture
 from pages.parts.state import PageState
 from pages.parts.tables import show_table
 
-BEHIND = ("Regret", "One more unit", "Demand", "What moves it")
+BEHIND = ("Regret", "Each unit", "Demand", "What moves it")
 LABELS = {
     "part": "Part",
     "label": "What",
@@ -60,7 +60,7 @@ def show(result: Result, mode: Mode) -> None:
     section = segments("cm_show", "Behind it", BEHIND, BEHIND[0], str)
     draws = {
         "Regret": charts.regret,
-        "One more unit": charts.racks,
+        "Each unit": charts.racks,
         "Demand": charts.demand,
         "What moves it": tornado,
     }

@@ -95,6 +95,9 @@ def test_owned_racks_enter_with_a_cost_of_capital(empty_home: Home) -> None:
     )
     assert found.figure("rack_cost").value == pytest.approx(100_000)
     assert found.figure("rack_value").value == pytest.approx(0)
+    # two servers hold all 16: the second saves 8 x 26,280 h x $2 of a reservation, a third nothing
+    assert "Server 2 saves $420k of rent, server 3 would save $0 and costs $100k." in found.answer
+    assert found.figure("rack_value").label == "Server 3 would save"
     one = asked(empty_home, **bare, racks_max=1)
     assert (part(one, "own")["units"], part(one, "reserved_3y")["gpus"]) == (1, 8)
     assert one.figure("rack_value").value == pytest.approx(8 * 26_280 * 2)
@@ -175,3 +178,16 @@ def test_a_default_is_not_called_your_setting(empty_home: Home) -> None:
     told = {a.name: a.status for a in analysis.run("commitments", empty_home.view(), every).assumptions}
     assert told["Price drop it brings for the same work"] == "derived"
     assert told["Months until the next generation"] == "user"
+
+
+def test_a_day_on_other_platforms_is_a_day_without_demand(empty_home: Home) -> None:
+    """16 H100 on 7 of 28 days; B200 work on the last: the H100 are busy a quarter of the time, here as in
+    commitments, not always.
+    """
+    steady(empty_home, 16, busy=7)
+    found = analysis.run("tenure", empty_home.view(), {"buy": "h100-sxm"})
+    days = found.to_dict()["tables"]["days"]
+    assert len(days) == 28 and sum(row["gpu_h"] for row in days) == 16 * 24 * 7
+    told = next(one for one in found.warnings if one.code == "demand_window")
+    assert "28 days" in told.text
+    assert days == asked(empty_home).to_dict()["tables"]["days"]
