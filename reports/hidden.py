@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from reports.redact import (
@@ -38,26 +39,33 @@ def hide(
         out = {**out, "sections": [_without_patterns(s, hidden) for s in out["sections"]]}
         out = replace_names(out, hidden)
     if redaction.dollars:
-        money = money_names(out["sections"])
+        money = tainted(out["sections"])
         out["sections"] = [_without_prices(_section_without_dollars(s, money)) for s in out["sections"]]
         out["title"] = hide_amounts(str(out["title"]))
         out = _without_prices(out)
     return out
 
 
-def money_names(sections: Iterable[Mapping[str, Any]]) -> set[str]:
+@dataclass(frozen=True)
+class Names:
+    """Names of cells' tables and values: those of `money`, and `plain` ones whatever words are in them."""
+
+    money: set[str]
+    plain: set[str]
+
+
+def tainted(sections: Iterable[Mapping[str, Any]]) -> Names:
     """Return the names that a notebook's cells give to amounts of money and what comes of them."""
-    found: set[str] = set()
+    found = Names(set(), set())
     for section in sections:
         name, kind = str(section["name"]), section["kind"]
         if kind == "analysis":
-            found |= {
-                f"{name}_{t}" for t, rows in section["tables"].items() if _shows_money(section, t, rows)
-            }
-            if any(is_money_unit(str(f["unit"])) for f in section["headline"]):
-                found.add(f"{name}_headline")
-        elif name and _is_about_money(section, found):
-            found.add(name)
+            told = {f"{name}_{t}": _shows_money(section, t, rows) for t, rows in section["tables"].items()}
+            told[f"{name}_headline"] = any(is_money_unit(str(f["unit"])) for f in section["headline"])
+        else:
+            told = {name: _is_about_money(section, found)} if name else {}
+        for one, money in told.items():
+            (found.money if money else found.plain).add(one.lower())
     return found
 
 
@@ -94,15 +102,17 @@ def _without_patterns(section: Mapping[str, Any], hidden: Mapping[str, str]) -> 
     return {**section, "sql": sql, "cell": cell}
 
 
-def _section_without_dollars(section: Mapping[str, Any], money: set[str]) -> dict[str, Any]:
+def _section_without_dollars(section: Mapping[str, Any], names: Names) -> dict[str, Any]:
     out = hide_dollars(section)
     for name in ("title", "text", "problem", "sql"):
         out[name] = hide_amounts(str(section[name]))
     out["cell"] = hide_cell(section["cell"])
     out["parameters"] = {
-        k: hide_cell(v) for k, v in section["parameters"].items() if k not in money and not is_money_name(k)
+        k: hide_cell(v)
+        for k, v in section["parameters"].items()
+        if k not in names.money and not is_money_name(k)
     }
-    if section["kind"] in {"analysis", "text"} or not _is_about_money(section, money):
+    if section["kind"] in {"analysis", "text"} or not _is_about_money(section, names):
         return out
     out |= {"hidden": HIDDEN_TABLE, "sql": "", "tables": {}, "columns": {}, "rows": {}}
     out |= {"figures": [], "hidden_figures": len(section["figures"])}
@@ -117,14 +127,14 @@ def _section_without_dollars(section: Mapping[str, Any], money: set[str]) -> dic
     return out
 
 
-def _is_about_money(section: Mapping[str, Any], money: set[str]) -> bool:
+def _is_about_money(section: Mapping[str, Any], names: Names) -> bool:
     """Whether a cell of SQL, a chart, a metric or a parameter says, or is computed from, amounts of money."""
     cell = section["cell"] or {}
     said = [str(section["name"]), str(cell.get("column", "")), str(cell.get("figure", ""))]
     units = [str(cell.get("unit") or ""), *[str(f["unit"]) for f in section["headline"]]]
     if section["kind"] == "parameter":
         said += _WORD.findall(str(cell.get("label", "")).replace(" ", "_"))
-    if section["kind"] in {"chart", "metric"} and section["source"] in money:
+    if section["kind"] in {"chart", "metric"} and section["source"] in names.money:
         return True
     if section["kind"] == "sql":
         said = _WORD.findall(str(section["sql"]))
@@ -132,9 +142,15 @@ def _is_about_money(section: Mapping[str, Any], money: set[str]) -> bool:
             return True
     return (
         any(is_money_unit(u) for u in units)
-        or any(is_money_name(w) or _MONEY_WORD.search(w) or w.lower() in money for w in said)
+        or any(_is_money_word(w, names) for w in said)
         or any(is_money_name(c) for columns in section["columns"].values() for c in columns)
     )
+
+
+def _is_money_word(word: str, names: Names) -> bool:
+    low = word.lower()
+    told = low in names.money or is_money_name(low) or bool(_MONEY_WORD.search(low))
+    return told and low not in names.plain
 
 
 def _shows_money(section: Mapping[str, Any], table: str, rows: Sequence[Mapping[str, Any]]) -> bool:
