@@ -263,3 +263,20 @@ def test_the_description_is_that_of_the_snapshot(home, database):
                 one.name
             )
             assert con.execute(f"SELECT count(*) FROM {one.name}").fetchone() == (one.rows,), one.name
+
+
+def test_the_example_of_the_documentation_gives_its_numbers(home, database):
+    """Derived from the view row by row, without the SELECT of the page."""
+    page = (Path(__file__).parents[2] / "docs" / "sql.md").read_text(encoding="utf-8")
+    found = run_sql(database, page.split("```sql\n")[1].split("```")[0]).table.to_pylist()
+    with home.view() as view:
+        steps = view.rows("SELECT run, step_s FROM steps WHERE step_s IS NOT NULL")
+        pools = view.rows("SELECT run, platform, gpus FROM allocations WHERE attempt = 1")
+        usd = {p: view.catalogue.price(p, "reserved_3y", "neocloud").usd_per_gpu_h for _, p, g in pools if g}
+    assert {row["run"] for row in found} == {run for run, _, gpus in pools if gpus}
+    for row in found:
+        times = [seconds for run, seconds in steps if run == row["run"]]
+        gpus = sum(g for run, _, g in pools if run == row["run"] and g)
+        hours = sum(times) / len(times) / 3600 * gpus
+        assert row["gpu_h_per_step"] == pytest.approx(hours)
+        assert row["usd_per_step"] == pytest.approx(hours * usd[row["platform"]])
