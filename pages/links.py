@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.parts.frame import show_title
 from pages.parts.link_cards import show_card
+from pages.parts.report_diff import report_diff
 from pages.parts.state import current
 from reports.addresses import is_local_only
 from reports.links import Link, LinkBook
@@ -67,6 +68,10 @@ if not every:
         st.page_link("overview.py", label="Go to the Overview", icon=":material/dashboard:")
 else:
     show_list(kept, every, datetime.now(UTC))
+    frozen = [(one.label or one.title, one.report_hash) for one in every if one.kind == "frozen"]
+    if len({found for _, found in frozen}) > 1:
+        with st.expander("Compare two reports", icon=":material/difference:"):
+            report_diff(current().store, frozen, "links")
     st.caption(
         "A link is known only to whoever made it: this page keeps a fingerprint of it, not the link itself. "
         "Looks by programs that draw previews in chats are not counted as opened."

@@ -4,9 +4,11 @@ import streamlit as st
 
 from data.errors import UserError
 from pages.parts.dialogs import close_dialog
+from pages.parts.newer_banner import newer_banner
 from pages.parts.notices import show_error
+from pages.parts.state import current
 from reports.export import file_stem
-from reports.freeze import ReportError, read_page
+from reports.freeze import ReportError, load, read_page
 from reports.links import Link, LinkBook
 
 HEIGHT_PX = 640
@@ -20,6 +22,7 @@ def ask_report(book: LinkBook, link: Link) -> None:
         page = read_page(book.home, link.report_hash)
         if page is None:
             raise ReportError(GONE, link.report_hash[:12], "Freeze it again and make a new link.")
+        report = load(book.home, link.report_hash)
     except UserError as error:
         show_error(error)
         return
@@ -27,6 +30,7 @@ def ask_report(book: LinkBook, link: Link) -> None:
         f"As frozen, content {link.report_hash[:12]}. What you see here is not counted as opened, and the "
         "sentence about the link is left out."
     )
+    newer_banner(current().store, report, f"link_{link.id}")
     st.iframe(page, height=HEIGHT_PX, alt="The frozen report")
     st.download_button(
         "HTML report",
