@@ -188,6 +188,10 @@ FIGURES: dict[str, list[Named]] = {
 BY_NAME: dict[str, list[Named]] = {
     "platforms": [("price_dots", "Quotes over time", platforms.price_dots)],
     "projection": [("rates", "Tokens/s a GPU by platform", projection_bars.rates)],
+    "tenure": [
+        ("parts", "Owned GPU-hour by part", own_cost.parts),
+        ("by_life", "Owned GPU-hour by depreciation life", own_cost.by_life),
+    ],
 }
 """Figures that are drawn where they are asked for, and not with all others of their question."""
 CHOICES: dict[tuple[str, str], tuple[str, ...]] = {

@@ -18,14 +18,18 @@ from pages.parts.download import show_chart
 from pages.parts.figures import show_figures
 from pages.parts.frame import show_title
 from pages.parts.notices import show_warnings
-from pages.parts.own_decision import demand_and_capital
+from pages.parts.own_decision import demand_and_capital, offer_capital
 from pages.parts.own_details import show_details
 from pages.parts.own_price import offer
 from pages.parts.percent import refuse_fractions
 from pages.parts.pictures import picture
+from pages.parts.scenario_bar import scenario_bar
+from pages.parts.scenario_compare import show_comparison
+from pages.parts.share import share_bar
 from pages.parts.state import current
 from pages.parts.tables import show_table
 
+TITLE = "Rent or own"
 LIFE, HORIZON = 4.0, 36
 OPTIONS = (
     "label", "usd_per_useful_gpu_h", "low_usd", "high_usd", "cheapest_frac", "total_usd", "saves_usd",
@@ -115,16 +119,27 @@ with left:
     published = compute_or_stop("tenure", {"buy": asked["buy"]})
     asked |= show_details(published.tables["settings"])
 result = compute_or_stop("tenure", asked)
+owned = not result.tables["options"].empty
 with head:
-    show_title("Rent or own", [result], synthetic=is_synthetic(result))
+    place = show_title(TITLE, synthetic=is_synthetic(result), bar=False)
     show_answer(result)
 with right:
-    show_figures(result)
+    if not owned and "cost of capital" in result.answer:
+        offer_capital()
+    else:
+        show_figures(result)
     show_warnings(result)
-    if not result.tables["options"].empty:
+    if owned:
         show_options(result)
     else:
         show_chart(picture(charts.duration, result, state.theme), key="own_duration")
+results = [result]
+compared = scenario_bar(state, "tenure.py", [result]) if owned else None
+if compared is not None:
+    show_comparison(compared, state.theme)
+    results.append(compared)
+with place:
+    share_bar(results, TITLE)
 show_table(result, "options", title="Options", columns=OPTIONS, labels=LABELS)
 show_table(result, "break_even", title="Break-even", columns=EVEN, labels=LABELS, percent=("low", "high"))
 with st.expander("Every setting, and owning costs that others published", icon=":material/tune:"):
@@ -149,4 +164,4 @@ with st.expander(
     "All prices and billing rules of services", icon=":material/list:", key="own_service_prices"
 ):
     show_table(services, "prices", title="Prices of hosted training services", labels=LABELS)
-show_how([result, services], key="tenure")
+show_how([*results, services], key="tenure")

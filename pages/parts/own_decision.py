@@ -7,6 +7,21 @@ import streamlit as st
 from pages.parts.choose import dropdown
 
 MOST_USED = "the one your runs used most"
+WACC = "own_wacc_pct"
+TRIED_PCT = (8.0, 10.0, 15.0)
+"""Costs of capital to try with one click: yours to replace, for nobody published one."""
+
+
+def offer_capital() -> None:
+    """Offer the one number without which owning has no cost, one click each; it is then typed on the left."""
+    st.markdown("**Try a cost of capital** :small[yours, not a published number: change it on the left]")
+    with st.container(horizontal=True):
+        for pct in TRIED_PCT:
+            st.button(f"{pct:g} % a year", key=f"own_try_{pct:g}", on_click=_take, args=(pct,))
+
+
+def _take(pct: float) -> None:
+    st.session_state[WACC] = pct
 
 
 def demand_and_capital(platforms: dict[str, str]) -> dict[str, Any]:
@@ -23,7 +38,7 @@ def demand_and_capital(platforms: dict[str, str]) -> dict[str, Any]:
     )  # fmt: skip
     wacc = st.number_input(
         "Cost of capital, a year (%)", value=None, min_value=0.0, max_value=100.0, step=0.5,
-        key="own_wacc_pct", bind="query-params", placeholder="yours: nobody published one",
+        key=WACC, bind="query-params", placeholder="yours: nobody published one",
         help="WACC: what money costs your company. No published number was found, so it must be given.",
     )  # fmt: skip
     asked |= {"gpus": int(gpus or 0)}

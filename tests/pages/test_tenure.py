@@ -24,6 +24,10 @@ def test_without_a_cost_of_capital_the_answer_asks_for_it(seen: App) -> None:
     assert "no published number was found" in answer(at)
     assert len(at.get("plotly_chart")) == 2
     assert at.number_input(key="own_unit_usd").placeholder
+    at.button(key="own_try_10").click().run()  # the click that supplies it
+    assert not at.exception and "Cheapest for" in answer(at)
+    assert at.number_input(key="own_wacc_pct").value == 10
+    assert at.text_input(key="sc_name")  # scenarios, once there is an answer to save
 
 
 def test_with_one_it_compares_and_keeps_the_price(app: App, loaded: Store) -> None:
