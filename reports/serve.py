@@ -16,7 +16,6 @@ from urllib.parse import parse_qs
 from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -35,8 +34,6 @@ PASSPHRASE = (TEMPLATES / "passphrase.html").read_text(encoding="utf-8")
 LIVE_OFF = (TEMPLATES / "live_off.html").read_text(encoding="utf-8")
 SAID = "<!--ipd:said-->"
 CSP_FORM = CSP_CLOSED.replace("form-action 'none'", "form-action 'self'")
-GZIP_LEVEL = 5
-GZIP_FROM_BYTES = 1_024
 LONGEST_FORM_BYTES = 4_096
 ROBOTS = re.compile(
     r"bot\b|bot/|crawl|spider|preview|facebookexternalhit|slack-imgproxy|embedly|whatsapp/|snippet"
@@ -113,10 +110,7 @@ def links_only_app(home: Path) -> Starlette:
     page_bytes.warm()
     return Starlette(
         routes=report_routes(lambda: home, asked_of_app(home)),
-        middleware=[
-            Middleware(SecurityHeaders),
-            Middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES, compresslevel=GZIP_LEVEL),
-        ],
+        middleware=[Middleware(SecurityHeaders)],
     )
 
 

@@ -33,7 +33,7 @@ def show_card(book: LinkBook, link: Link, now: datetime) -> None:
             st.markdown(f"**{md_escape(link.name)}**", width="content")
             st.badge(state, icon=icon, color=colour)  # type: ignore[arg-type]
             for text in _marks(link):
-                st.badge(text, color="blue" if text == "live" else "gray")
+                st.badge(md_escape(text), color="blue" if text == "live" else "gray")
         if link.label and link.label != link.title:
             st.caption(f"Report: {md_escape(link.title)}")
         st.caption(_facts(link, state))
