@@ -62,6 +62,12 @@ SECTIONS = {
         ),
     ],
     "Share": [
+        (
+            "notebook.py",
+            "Notebook",
+            ":material/menu_book:",
+            "A plan as a short paper: words, analyses, SQL, charts; it re-runs where you change it.",
+        ),
         ("links.py", "Links", ":material/link:", "Every shared report: last opened, expiry, revoke."),
     ],
     "Reference": [

@@ -59,6 +59,9 @@ def waits(output: Output | None, cell_id: str) -> bool:
             st.info(md_escape(f"{output.error.what}."), icon=":material/block:")
         else:
             show_error(output.error)
+            pointer = getattr(output.error, "pointer", "")
+            if pointer:
+                st.code(pointer, language=None)
             st.button(
                 "Run again",
                 key=f"nb_again_{cell_id}",

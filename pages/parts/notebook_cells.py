@@ -87,7 +87,7 @@ def _bar(here: Place, cell: AnyCell) -> None:
         horizontal_alignment="right",
         vertical_alignment="center",
         gap="xsmall",
-        key=f"nb_bar_{cell.id}",
+        key=f"nb_bar_{'open' if editing else 'quiet'}_{cell.id}",
     ):
         if name:
             st.caption(f":small[{md_escape(KINDS[cell.kind].title)}] `{name}`", width="stretch")

@@ -93,7 +93,11 @@ def _tied(cell_id: str, name: str, key: str) -> None:
 def _widget(cell: AnalysisCell, one: Input, names: Mapping[str, str]) -> None:
     key = session.held().key(cell.id, one.name)
     value = cell.params.get(one.name, None)
-    told: dict[str, Any] = {"key": key, "on_change": partial(_typed, cell.id, one, key)}
+    told: dict[str, Any] = {
+        "key": key,
+        "on_change": partial(_typed, cell.id, one, key),
+        "help": f"Parameter `{one.name}`{_range(one)}",
+    }
     if one.kind in ("whole", "number"):
         _number(one, value, told)
     elif one.kind == "switch":
@@ -122,10 +126,20 @@ def _widget(cell: AnalysisCell, one: Input, names: Mapping[str, str]) -> None:
         st.text_input(one.label, str(value or ""), placeholder=str(one.default or "") or BY_DEFAULT, **told)
 
 
+def _range(one: Input) -> str:
+    """The limits of a number as typed."""
+    ends = [
+        f"{word} {end * one.scale:.10g}"
+        for word, end in (("from", one.low), ("to", one.high))
+        if end is not None
+    ]
+    return f", {' '.join(ends)}" if ends else ""
+
+
 def _number(one: Input, value: Any, told: dict[str, Any]) -> None:
     kind = int if one.kind == "whole" else float
     low, high = (None if end is None else kind(end * one.scale) for end in (one.low, one.high))
-    default = "" if one.default is None else f"{one.default * one.scale:g}"
+    default = "" if one.default is None else f"{one.default * one.scale:.10g}"
     st.number_input(
         one.label,
         low,

@@ -4,8 +4,11 @@ from functools import partial
 
 import streamlit as st
 
+from charts.synthetic import is_synthetic
+from data.examples.load import example_loaded
 from pages.parts import notebook_list
 from pages.parts import notebook_session as session
+from pages.parts.frame import MADE_UP
 from pages.parts.notebook_run import Answers, run_now
 from pages.parts.share import share_bar_for
 from pages.parts.state import PageState
@@ -32,6 +35,8 @@ def show_head(state: PageState, now: session.Open, answers: Answers) -> None:
                 _share(state, now, answers)
     with st.container(horizontal=True, vertical_alignment="center", key="nb_title"):
         st.title(md_escape(now.document.title), anchor=False, width="content")
+        if _made_up(state, now, answers):
+            st.badge("synthetic data", icon=":material/science:", color="violet", help=MADE_UP)
         if now.clash is None:
             _rename(now)
     with st.container(horizontal=True, vertical_alignment="center", key="nb_tools", gap="small"):
@@ -45,6 +50,14 @@ def show_head(state: PageState, now: session.Open, answers: Answers) -> None:
                 st.button(
                     "Undo", key="nb_undo_said", type="tertiary", icon=":material/undo:", on_click=session.undo
                 )
+
+
+def _made_up(state: PageState, now: session.Open, answers: Answers) -> bool:
+    """Whether an answer rests on generated data, or a statement may count it."""
+    results = [output.result for output in answers.outputs.values() if output.result is not None]
+    if any(is_synthetic(result) for result in results):
+        return True
+    return any(cell.kind == "sql" for cell in now.document.cells) and example_loaded(state.store)
 
 
 def _saved(now: session.Open) -> str:

@@ -1,7 +1,8 @@
 """The notebooks of a home: open, new, from a template, duplicate, rename, delete with undo."""
 
+from collections.abc import Callable
+
 import streamlit as st
-from reports.notebook.templates import TEMPLATES, Template, make
 
 from data.errors import UserError
 from data.notebooks import Notebooks, Saved
@@ -89,15 +90,10 @@ def show(state: PageState) -> None:
                     "Empty notebook",
                     icon=":material/note_add:",
                     key="nb_empty",
-                    on_click=_create,
-                    args=(book, ""),
+                    on_click=create,
+                    args=(book, Document),
                 )
                 load_button(state.store, key="nb_example")
-    with st.expander(
-        "Templates: a question each", expanded=not every, key="nb_templates", icon=":material/library_books:"
-    ):
-        for template in TEMPLATES:
-            _template(book, template)
     if gone:
         with st.expander(f"Deleted ({len(gone)})", key="nb_gone", icon=":material/delete:"):
             for one in gone[:SHOWN]:
@@ -111,14 +107,15 @@ def _new(book: Notebooks) -> None:
             icon=":material/note_add:",
             key="nb_new",
             type="primary",
-            on_click=_create,
-            args=(book, ""),
+            on_click=create,
+            args=(book, Document),
         )
 
 
-def _create(book: Notebooks, template: str) -> None:
+def create(book: Notebooks, make: Callable[[], Document]) -> None:
+    """Button callback: keep a new notebook under a free title, and open it."""
     try:
-        document = make(template) if template else Document()
+        document = make()
         titled = document.model_copy(update={"title": _free_title(book, document.title)})
         made = book.create(titled.to_json())
     except UserError as error:
@@ -250,16 +247,3 @@ def _deleted(book: Notebooks, one: Saved) -> None:
             on_click=_restore,
             args=(book, one.id),
         )
-
-
-def _template(book: Notebooks, template: Template) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", key=f"nb_tpl_{template.key}", wrap=False):
-        st.button(
-            "Use",
-            key=f"nb_use_{template.key}",
-            icon=":material/add:",
-            on_click=_create,
-            args=(book, template.key),
-            help=f"New notebook: {md_escape(template.title)}",
-        )
-        st.markdown(f"**{md_escape(template.title)}**  \n:small[{md_escape(template.description)}]")

@@ -11,5 +11,5 @@ _TYPING = st.components.v2.component(
 
 def watch_typing() -> None:
     """Send what is typed into texts of the notebook before their field is left."""
-    with st.container(key="nb_typing", height=1):
+    with st.container(key="nb_typing"):
         _TYPING(key="nb_typing_watch")
