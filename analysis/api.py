@@ -47,7 +47,7 @@ class Home:
         """Answer a question; `params` as a page, a notebook or a report saves them, `more` on top of them.
 
         UserError names the question or parameter that is wrong. Tables are pandas frames; a server sends 15
-        significant digits, and an empty table without its columns.
+        significant digits, columns by the alphabet, and an empty table without any.
         """
         asked = {**(params or {}), **more}
         if self._files is None:
