@@ -25,7 +25,7 @@ WITHIN = "within the intervals"
 OUTSIDE = "outside the intervals"
 _VERSION = re.compile(r"@\d+\b")
 """Of a price in the name of an assumption: another version is the same assumption with another value."""
-_DIGITS = 12
+DIGITS = 12
 """Significant digits that a number is compared by: sums of many numbers differ in their last ones."""
 
 
@@ -322,14 +322,14 @@ def _said(both: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> list[s
 
 def _settled(value: Any) -> Any:
     if isinstance(value, float):
-        return float(f"{value:.{_DIGITS}g}")
+        return float(f"{value:.{DIGITS}g}")
     if isinstance(value, Mapping):
         return {k: _settled(v) for k, v in value.items()}
     return [_settled(v) for v in value] if isinstance(value, list | tuple) else value
 
 
 def _equal(a: float | None, b: float | None) -> bool:
-    return a == b or (a is not None and b is not None and math.isclose(a, b, rel_tol=10.0**-_DIGITS))
+    return a == b or (a is not None and b is not None and math.isclose(a, b, rel_tol=10.0**-DIGITS))
 
 
 def _shown(value: Any) -> str:
