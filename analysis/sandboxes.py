@@ -74,7 +74,7 @@ def _answered(
     values = values_of(inputs.settings)
     loop = loop_or_refuse(values, params)
     servers = servers_of(params, values)
-    one = costed(values, params, servers, loop)
+    one = costed(values, params, servers, loop, tail=True)
     drawn = _drawn(inputs, params)
     cores = _by_cores(values, params, one)
     cpus, claims = cpus_table(view.catalogue, inputs, params)
@@ -102,7 +102,7 @@ def _by_cores(values: dict[str, float], params: SandboxesParams, one: Costed) ->
     loop = loop_of(values, params)
     rows = []
     for servers in grid(values, params, one.servers):
-        at = costed(values, params, servers, loop)
+        at = costed(values, params, servers, loop, tail=True)
         rows.append({**_row(values, params, at), "chosen": servers == one.servers})
     known = [row["total_usd_per_step"] for row in rows if not math.isnan(row["total_usd_per_step"])]
     least = min(known) if known else math.nan

@@ -130,12 +130,13 @@ def open_need(values: Mapping[str, float], params: SandboxesParams) -> int | Non
 
 
 def costed(
-    values: Mapping[str, float], params: SandboxesParams, servers: int, loop: RolloutLoop | None = None
-) -> Costed:
-    """Phase and dollars with a number of sandboxes; NaN dollars without a price."""
+    values: Mapping[str, float], params: SandboxesParams, servers: int, loop: RolloutLoop | None = None,
+    tail: bool = False,
+) -> Costed:  # fmt: skip
+    """Phase and dollars with a number of sandboxes; NaN dollars without a price, a p95 only with `tail`."""
     loop = loop or loop_of(values, params)
     per_rollout = params.hold == "rollout"
-    found = phase(loop, servers, per_rollout)
+    found = phase(loop, servers, per_rollout, tail)
     free = _free(loop, per_rollout)
     cores, mem = servers * values["cores_per_sandbox"], servers * values["mem_gib"]
     cpu = (
@@ -199,7 +200,11 @@ class Check:
 
 
 def checks(inputs: SandboxInputs, params: SandboxesParams) -> list[Check]:
-    """Erlang C against a simulated pool: exponential calls, and calls that vary and start cold as given."""
+    """Erlang C against a simulated pool: exponential calls, and calls that vary and start cold as given.
+
+    Rollouts that hold their own are shown as exponential ones alone: hundreds of sandboxes held equally long
+    wait so rarely that neither the formula nor a simulation of this length tells by how much.
+    """
     values = values_of(inputs.settings)
     rate, held = rate_per_s(values, params), service_s(values, params)
     servers = open_need(values, params)
@@ -210,14 +215,16 @@ def checks(inputs: SandboxInputs, params: SandboxesParams) -> list[Check]:
     spread = math.hypot(values["busy_cv"] * values["busy_s"], _cold_sd(values)) / (
         values["busy_s"] + values["cold_s"]
     )
-    cv = spread if params.hold == "call" else 0.0
     told = "calls" if params.hold == "call" else "rollouts"
+    cases = [(f"{told} of exponential length", False)]
+    if params.hold == "call":
+        cases.append((f"{told} as they vary here", True))
     out = []
-    for what, variable in ((f"{told} of exponential length", False), (f"{told} as they vary here", True)):
+    for what, variable in cases:
         seen = _simulated(values, params, servers, variable)
         means = seen.mean(axis=1)
         wide = 1.2816 * float(means.std(ddof=1)) / math.sqrt(COPIES)
-        wait = float(variable_wait_s(plain.wait_s, cv)) if variable else float(plain.wait_s)
+        wait = float(variable_wait_s(plain.wait_s, spread)) if variable else float(plain.wait_s)
         middle = float(means.mean())
         out.append(
             Check(what, servers, wait, middle, max(middle - wide, 0.0), middle + wide,
@@ -242,24 +249,58 @@ def _cold_sigma(mean: float, p95: float) -> float:
     return z - math.sqrt(max(z * z - 2 * math.log(p95 / mean), 0.0))
 
 
+@dataclass(frozen=True)
+class _Calls:
+    """All that a simulation follows from: calls a second and how long one holds a sandbox.
+
+    `kind`: exponential, or drawn (busy and cold as logged).
+    """
+
+    kind: str
+    rate_per_s: float
+    held_s: float
+    busy_s: float
+    busy_cv: float
+    cold_s: float
+    cold_p95_s: float
+
+    def draw(self, rng: np.random.Generator) -> Floats:
+        """Seconds of CALLS calls."""
+        if self.kind == "exponential":
+            return rng.exponential(self.held_s, CALLS)
+        return log_normal_seconds(self.busy_s, self.busy_cv, CALLS, rng) + _cold(
+            self.cold_s, self.cold_p95_s, rng
+        )
+
+
 def _simulated(values: Mapping[str, float], params: SandboxesParams, servers: int, variable: bool) -> Floats:
-    """Waits (copies, calls) of a pool that starts empty, without the first calls."""
-    rate, held = rate_per_s(values, params), service_s(values, params)
+    kind = "drawn" if variable else "exponential"
+    calls = _Calls(
+        kind, rate_per_s(values, params), service_s(values, params), values["busy_s"], values["busy_cv"],
+        values["cold_s"], values["cold_p95_s"],
+    )  # fmt: skip
+    return _waits(calls, servers, params.seed)
+
+
+@lru_cache(maxsize=64)
+def _waits(calls: _Calls, servers: int, seed: int) -> Floats:
+    """Waits (copies, calls) without the first calls; kept, for most inputs of the question do not touch it.
+
+    The pool starts as full as it is on average, each call with a uniform share of its seconds left and long
+    calls met more often: a pool that starts empty takes many times the seconds of a call to fill.
+    """
     out = []
     for copy in range(COPIES):
-        rng = np.random.default_rng(params.seed + copy)
-        arrive = np.cumsum(rng.exponential(1 / rate, CALLS))
-        seconds = rng.exponential(held, CALLS)
-        if variable and params.hold == "rollout":
-            seconds = np.full(CALLS, held)
-        elif variable:
-            seconds = log_normal_seconds(values["busy_s"], values["busy_cv"], CALLS, rng) + _cold(values, rng)
-        out.append(simulated_waits(arrive, seconds, servers)[FIRST:])
+        rng = np.random.default_rng(seed + copy)
+        arrive = np.cumsum(rng.exponential(1 / calls.rate_per_s, CALLS))
+        seconds = calls.draw(rng)
+        busy = rng.poisson(calls.rate_per_s * calls.held_s)
+        met = rng.choice(seconds, busy, p=seconds / seconds.sum()) * rng.random(busy)
+        out.append(simulated_waits(arrive, seconds, servers, met)[FIRST:])
     return np.array(out)
 
 
-def _cold(values: Mapping[str, float], rng: np.random.Generator) -> Floats:
-    mean, p95 = values["cold_s"], values["cold_p95_s"]
+def _cold(mean: float, p95: float, rng: np.random.Generator) -> Floats:
     if not mean > 0:
         return np.zeros(CALLS)
     if not p95 > mean:

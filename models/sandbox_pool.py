@@ -119,12 +119,16 @@ def _tail(late: Floats, rate: float, share: float) -> float:
     return (low + high) / 2
 
 
-def simulated_waits(arrive: npt.ArrayLike, busy_s: npt.ArrayLike, servers: int) -> Floats:
+def simulated_waits(
+    arrive: npt.ArrayLike, busy_s: npt.ArrayLike, servers: int, until_s: npt.ArrayLike = ()
+) -> Floats:
     """Wait of each call, first come first served: arrivals rising and seconds of each, both (calls,).
 
-    Any distribution; the recursion of Kiefer and Wolfowitz (1955) on a heap of the times sandboxes are free.
+    `until_s`: when the sandboxes that are held at the start come free, at most `servers` of them. Any
+    distribution; the recursion of Kiefer and Wolfowitz (1955) on a heap of the times sandboxes are free.
     """
-    free = [0.0] * servers
+    held_at_start = np.asarray(until_s, dtype=np.float64).tolist()[:servers]
+    free = [0.0] * (servers - len(held_at_start)) + sorted(held_at_start)
     out = []
     at = np.asarray(arrive, dtype=np.float64).tolist()
     for now, held in zip(at, np.asarray(busy_s, dtype=np.float64).tolist(), strict=True):
@@ -190,16 +194,17 @@ def full_batch_decode_s(wall_s: float, outside_s: float, latency_frac: float) ->
     return decode / (latency_frac + (1 - latency_frac) * decode / wall_s)
 
 
-def phase(loop: RolloutLoop, servers: int, per_rollout: bool) -> Phase:
+def phase(loop: RolloutLoop, servers: int, per_rollout: bool, tail: bool = True) -> Phase:
     """The phase with `servers` sandboxes, held for a whole rollout (`per_rollout`) or for each call.
 
     Closed loop (Little 1961): total = rollouts / flying x wall time of one. Held for a rollout, fewer
     sandboxes than rollouts leave fewer of them flying. Held for a call, waits are those of `closed_pool`,
-    solved together with the decode step that shrinks as the batch empties.
+    solved together with the decode step that shrinks as the batch empties. Without `tail` the p95 of waits
+    for a call is NaN.
     """
     if per_rollout:
         return _held(loop, min(float(servers), loop.flying))
-    return _shared(loop, servers, _share(loop, servers), tail=True)
+    return _shared(loop, servers, _share(loop, servers), tail=tail)
 
 
 def _share(loop: RolloutLoop, servers: int) -> float:

@@ -146,3 +146,27 @@ def test_refusals(home: Home) -> None:
     found = analysis.run("sandboxes", home.view(), {"run": "steady"})
     assert found.warnings[0].code == "cannot_plan" and "environment calls" in found.answer
     assert found.tables["by_cores"].empty
+
+
+def test_rollouts_of_one_length_are_not_checked_by_a_simulation_that_is_too_short(home: Home) -> None:
+    """552 sandboxes held 1,200 s each: four own runs of 400,000 such rollouts waited 0.93 to 1.44 s, outside
+    of the 0.16 to 0.48 s that eight copies of 8,000 said; of exponential ones Erlang C is 1.518 s.
+    """
+    found = analysis.run("sandboxes", home.view(), {"basis": "scratch"})
+    frame = found.tables["checked"].set_index("what")
+    assert list(frame.index) == ["rollouts of exponential length"]
+    only = frame.iloc[0]
+    assert only["sandboxes"] == 552 and only["erlang_s"] == pytest.approx(1.518, abs=1e-3)
+    assert only["simulated_low_s"] < only["erlang_s"] < only["simulated_high_s"]
+
+
+def test_an_input_that_touches_no_queue_simulates_none(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = {"basis": "scratch", "hold": "call", "cold_s": 0.5}
+    first = asked(home, **held).tables["checked"]
+
+    def refused(*_: object) -> None:
+        raise AssertionError("simulated again")
+
+    monkeypatch.setattr("analysis.sandboxes_model.simulated_waits", refused)
+    again = asked(home, **held, usd_per_gpu_h=3.0, latency_frac=0.3).tables["checked"]
+    assert again.equals(first)
