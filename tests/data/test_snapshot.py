@@ -18,6 +18,13 @@ from data.store import Store
 from data.workspace import utc_now
 
 
+@pytest.fixture(autouse=True)
+def bare(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No catalogue in the copies of tests that are not about it: it takes most of their time."""
+    if "catalogue" not in request.node.name and "price" not in request.node.name:
+        monkeypatch.setattr(data.snapshot, "write_catalogue", lambda con, catalogue: None)
+
+
 def ask(database: Path, sql: str) -> list[tuple]:
     with duckdb.connect(str(database), read_only=True, config={"threads": 1}) as con:
         return con.execute(sql).fetchall()

@@ -28,6 +28,8 @@ from reports.sql.run import run_sql, with_numbers
 from reports.sql.schema import known_tables
 from tests.examples import in_turn
 
+QUICK = ("ledger", "waste")
+"""In `make test`: the most asked one, and the one with GPU samples and arrays; the others in the full run."""
 CON = duckdb.connect(config={"threads": 1})
 
 
@@ -104,7 +106,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[tuple[Any, ...]]]:
     return found
 
 
-@pytest.mark.parametrize("question", ["waste", *in_turn(sorted({*analysis.QUESTIONS} - {"waste"}), 3, of=12)])
+@pytest.mark.parametrize("question", [*QUICK, *in_turn(sorted({*analysis.QUESTIONS} - {*QUICK}), turn=-1)])
 def test_the_sandbox_gives_the_rows_of_the_answer(example, sandbox, read, question):
     with example.view() as view:
         analysis.run(question, view, {})  # what the memo and the kept answers hold is traced all the same

@@ -188,7 +188,7 @@ def test_memory_is_bounded(place, sql):
     started = time.monotonic()
     with pytest.raises(SqlError, match=r"memory|stopped after|too large|used up its time|maximum supported"):
         run_sql(place.database, sql, limits=Limits(seconds=8, memory_mb=256))
-    assert time.monotonic() - started < 12
+    assert time.monotonic() - started < 16
 
 
 @pytest.mark.parametrize("sql", in_turn(statements(SLOW), of=6))
@@ -196,7 +196,7 @@ def test_time_is_bounded(place, sql):
     started = time.monotonic()
     with pytest.raises(SqlError, match=r"stopped after 1\.5 s|memory"):
         run_sql(place.database, sql, limits=Limits(seconds=1.5))
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 10
 
 
 def test_a_query_is_stopped_on_request_and_its_process_is_gone(place):
@@ -206,7 +206,7 @@ def test_a_query_is_stopped_on_request_and_its_process_is_gone(place):
     started = time.monotonic()
     with pytest.raises(CancelledError):
         run_sql(place.database, statements(SLOW)[0], cancel=cancel)
-    assert time.monotonic() - started < 4
+    assert time.monotonic() - started < 10
     assert not any(b"reports.sql.child" in command for command in children())
 
 
@@ -249,7 +249,7 @@ def test_odd_shapes_end_in_words(place, sql):
         gate.check(sql, known_tables())
         raise SqlError("passes on to the child") if len(sql) < 1_000 else _from_child(place, sql)
     assert caught.value.what
-    assert time.monotonic() - started < 8
+    assert time.monotonic() - started < 20
 
 
 def _from_child(place: Place, sql: str) -> SqlError:
