@@ -31,10 +31,13 @@ def number_format(name: str, values: pd.Series) -> str:
     typical = float(finite.median()) if len(finite) else 1.0
     whole = pd.api.types.is_integer_dtype(values) or typical >= 100 or bool((finite % 1 == 0).all())
     places = 0 if whole else min(6, max(0, 2 - math.floor(math.log10(typical))))
-    parts = name.split("_")
-    rate = name.endswith("_frac") or "per_1000_usd" in name
-    dollars = "$" if "usd" in parts and not rate else ""
+    below = bool((values.astype("float64") < 0).any())  # the sign would stand behind the dollar: $-5
+    dollars = "$" if _is_dollars(name) and not below else ""
     return f"{dollars}%,.{places}f"
+
+
+def _is_dollars(name: str) -> bool:
+    return "usd" in name.split("_") and not name.endswith("_frac") and "per_1000_usd" not in name
 
 
 def as_shown(frame: pd.DataFrame, percent: Sequence[str] = ()) -> pd.DataFrame:
@@ -75,7 +78,10 @@ def column_config(frame: pd.DataFrame, labels: Mapping[str, str] | None = None) 
         if pd.api.types.is_bool_dtype(values):
             config[name] = st.column_config.CheckboxColumn(label, width="small")
         elif pd.api.types.is_numeric_dtype(values):
-            config[name] = st.column_config.NumberColumn(label, format=number_format(str(name), values))
+            shown = number_format(str(name), values)
+            bare = _is_dollars(str(name)) and not shown.startswith("$") and "USD" not in label
+            told = f"{label} (USD)" if bare else label
+            config[name] = st.column_config.NumberColumn(told, format=shown)
         elif values.map(lambda v: isinstance(v, date) and not isinstance(v, datetime)).any():
             config[name] = st.column_config.DateColumn(label, format="YYYY-MM-DD")
         elif pd.api.types.is_datetime64_any_dtype(values):

@@ -60,6 +60,7 @@ def test_headings_carry_units(name: str, label: str) -> None:
 
 def test_three_digits_of_a_typical_value_decide_the_format() -> None:
     assert number_format("usd", pd.Series([41234.5, 38000.0])) == "$%,.0f"
+    assert number_format("saved_usd", pd.Series([-0.0002, 0.0004])) == "%,.6f"  # not $-0.0002
     assert number_format("usd_per_rollout", pd.Series([0.0123, 0.02])) == "$%,.4f"
     assert number_format("step_s", pd.Series([1.5, None])) == "%,.2f"
     assert number_format("steps", pd.Series([3, 4])) == "%,.0f"
