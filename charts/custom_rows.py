@@ -165,7 +165,7 @@ def _part(rows: pd.DataFrame, x: str, y: str, wanted: Wanted, *, many: bool) -> 
 
 
 def label(name: str) -> str:
-    """Return a column's name in words; one of a letter or two stays, since the app's own mean other things."""
+    """Return a column's name in words; one of a letter or two stays: the app's own mean other things."""
     return column_label(name) if len(name) > 2 else name
 
 
