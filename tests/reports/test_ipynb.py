@@ -15,8 +15,19 @@ from nbclient import NotebookClient
 from analysis.api import answer
 from data.store import get_store
 from reports.freeze import freeze
+from reports.notebook.document import (
+    AnalysisCell,
+    ChartCell,
+    Document,
+    MetricCell,
+    ParameterCell,
+    SqlCell,
+)
+from reports.notebook.frozen import freeze_from_home
 from reports.notebook.ipynb import asks_only, bundle
 from reports.notebook.redraw import split, unpacked
+from reports.notebook.run import run_stale
+from reports.redact import Redaction
 from tests.reports.notebook_report import DEAR_SQL, GPU_SQL, bars, notebook_report
 from tests.reports.samples import HOSTILE
 
@@ -129,6 +140,31 @@ def test_beside_a_checkout_frozen_and_recomputed_numbers_stand_side_by_side(
 def copied(source: Path, target: Path) -> Path:
     shutil.copytree(source, target)
     return target
+
+
+@pytest.mark.full
+def test_a_notebook_of_six_cells_runs_again_on_what_was_frozen(example_home, tmp_path, monkeypatch):
+    store = get_store(copied(example_home, tmp_path / "home"))
+    cells = (
+        ParameterCell(name="least", label="Least", unit="USD", value=100.0, low=0, high=5_000),
+        AnalysisCell(name="spend", question="ledger", tables=True),
+        SqlCell(name="dear", sql="SELECT run, usd FROM spend_ledger WHERE usd > $least ORDER BY usd"),
+        SqlCell(name="by_run", sql="SELECT run, avg(step_s) AS step_s FROM steps GROUP BY run"),
+        ChartCell(name="bars", source="by_run", chart="bar", x="run", y=("step_s",), title="Step"),
+        MetricCell(name="most", source="dear", column="usd", summary="max", label="Most", unit="USD"),
+    )
+    document = Document(title="Six cells", cells=cells)
+    report = freeze_from_home(store, document, run_stale(store, document, {}), Redaction())
+    store.close()
+    (tmp_path / "work").mkdir()
+    node = run(report, tmp_path / "work", monkeypatch)
+    assert_redrawn(report, node)
+    assert said(node).count("Run again on the frozen tables: the same rows.") == 1
+    assert "NOT the rows" not in said(node)
+    (asked,) = [text for code, text in shown(node, "text/plain").items() if code.startswith("rerun(")]
+    frozen = report.sections[2]["tables"]["dear"]
+    assert [line.split()[1] for line in asked.splitlines()[1:]] == [row["run"] for row in frozen]
+    assert "table('by_run-by_run')" in shown(node, "text/plain")
 
 
 def test_a_figure_comes_back_from_its_two_parts():
