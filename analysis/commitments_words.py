@@ -17,7 +17,7 @@ from analysis.words import digits3, money, percent, plural
 from models.commitments import Mix
 
 NO_FUTURE = (
-    "The history stands for the future: it is repeated month after month, grown by growth_frac_month, with "
+    "The history stands for the future: it is repeated month after month, grown by the growth a month, with "
     "the plan on top. Campaigns that end, and new ones that nobody planned, are in neither."
 )
 

@@ -142,7 +142,7 @@ def _figures(basis: Basis, drawn: Drawn) -> list[Figure]:
         out.append(_ranged(f"forecast_{measure}", values, boundary, n, name=name, label=label))
     budget = basis.params.budget_usd_month
     over = None if budget is None else float(np.mean(whole["usd"] > budget * len(basis.coming)))
-    lacks = "give a budget (budget_usd_month)"
+    lacks = "give a budget a month"
     out.append(figure("forecast_over", over, boundary=boundary, missing=lacks))
     months = len(basis.history.whole_months())
     level = basis.level if basis.level_from != "derived" else None
