@@ -75,7 +75,14 @@ SUBTITLE_WRAP = 54
 PLOTLY_CONFIG: dict[str, Any] = {
     "displaylogo": False,
     "responsive": True,
-    "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+    "modeBarButtonsToRemove": [
+        "select2d",
+        "lasso2d",
+        "autoScale2d",
+        "zoomIn2d",
+        "zoomOut2d",
+        "sendChartToCloud",
+    ],
     "toImageButtonOptions": {"format": "png", "scale": 2, "filename": "chart"},
 }
 

@@ -96,7 +96,7 @@ def patch_of(light: Any, dark: Any) -> dict[str, Any]:
     elif isinstance(light, list) and isinstance(dark, list) and len(light) == len(dark):
         pairs = [(str(i), *both) for i, both in enumerate(zip(light, dark, strict=True))]
     else:
-        return {} if light == dark else {"=": dark}
+        return {} if type(light) is type(dark) and light == dark else {"=": dark}
     changed = {k: {"=": new} if old is _MISSING else patch_of(old, new) for k, old, new in pairs}
     return {"." + k: patch for k, patch in changed.items() if patch}
 

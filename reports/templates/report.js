@@ -21,7 +21,8 @@
   var config = {
     displaylogo: false,
     responsive: true,
-    modeBarButtonsToRemove: ["select2d", "lasso2d", "toImage"],
+    plotlyServerURL: "",
+    modeBarButtonsToRemove: ["select2d", "lasso2d", "toImage", "sendChartToCloud"],
     modeBarButtonsToAdd: [png, svg]
   };
   function patched(light, patch) {

@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.result import Notice
 from reports.freeze import freeze
-from reports.html import EXPIRY_MARK, policy_of, render, with_link_note
+from reports.html import EXPIRY_MARK, plotly_js, policy_of, render, with_link_note
 from tests.reports.samples import FORMULA, HOSTILE, NOW, draw
 
 
@@ -174,3 +174,10 @@ def test_only_the_first_small_tables_stand_open(result):
     opened = re.findall(r"<details( open)?>\s*<summary>(\w+)", page)
     tables = [(name, bool(mark)) for mark, name in opened if name != "Formula"]
     assert tables == [("The", True), ("A", False), ("B", True), ("C", False), ("D", False)]
+
+
+def test_no_button_of_a_chart_sends_it_anywhere(report):
+    script = next(text for kind, text in Page(render(report)).scripts if kind == "" and "saveSvg" in text)
+    removed = re.search(r"modeBarButtonsToRemove: \[([^\]]*)\]", script)[1]
+    assert '"sendChartToCloud"' in removed and 'plotlyServerURL: ""' in script
+    assert 'name:"sendChartToCloud"' in plotly_js()
