@@ -26,8 +26,7 @@ def show_open(result: Result) -> Result:
         st.warning(md_escape(notice.text), icon=":material/warning:")
     told = _of(result, BELIEF)
     if told:
-        with st.container(border=True, key="pr_believed"):
-            st.markdown("**Which estimate is believed**")
+        with st.expander("Which estimate is believed", icon=":material/rule:", key="pr_believed"):
             st.markdown("\n".join(f"- {md_escape(n.text)}" for n in told))
     rest = tuple(n for n in result.warnings if n.code not in (*CAUTIONS, *BELIEF, "phases_not_measured"))
     return replace(result, warnings=rest)
