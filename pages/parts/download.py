@@ -16,6 +16,7 @@ import streamlit as st
 
 from charts.drawn import drawn
 from charts.theme import PLOTLY_CONFIG
+from pages.parts.notebook_menu import notebook_menu
 from pages.parts.words import md_escape
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -67,6 +68,7 @@ def show_chart(fig: go.Figure, key: str, on_pick: Callable[[dict[str, Any]], Non
     if not fig.data:
         _show_reason(fig)
         return
+    kept = fig
     name = re.sub(r"[^a-z0-9]+", "-", key.lower()).strip("-")
     image = {**PLOTLY_CONFIG["toImageButtonOptions"], "filename": name}
     if on_pick is not None:
@@ -92,8 +94,9 @@ def show_chart(fig: go.Figure, key: str, on_pick: Callable[[dict[str, Any]], Non
             icon=":material/download:",
             type="tertiary",
             on_click="ignore",
-            help="CSV of the points drawn. The camera above the chart saves it as PNG.",
+            help="CSV of the points drawn. The camera below the chart saves it as PNG.",
         )
+        notebook_menu(kept, key)
 
 
 def _picked(key: str, on_pick: Callable[[dict[str, Any]], None]) -> None:

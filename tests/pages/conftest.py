@@ -4,13 +4,15 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import plotly.graph_objects as go
 import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from data import store as stores
 from data.store import Store, get_store
-from pages.parts import opening
+from pages.parts import download, opening, pictures
+from pages.parts.notebook_menu import notebook_menu
 
 ROUTER = Path(__file__).resolve().parents[2] / "pages" / "router.py"
 START = "overview.py"
@@ -24,7 +26,23 @@ def components() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", lambda *_: found)
         patch.setattr(opening, "PAINT_S", 0.0)  # there is no browser that paints
+        patch.setattr(download, "notebook_menu", _checked)
         yield
+
+
+CHARTS: dict[str, tuple[go.Figure, pictures.Source]] = {}
+"""The charts that pages have drawn last, by their keys, each with what it was made from."""
+
+
+def _checked(fig: go.Figure, key: str) -> None:
+    """Wherever a test draws a page, each chart outside of a notebook has a name by which it is made again."""
+    source = pictures.source_of(fig)
+    if source is None:
+        assert key.startswith("nb_"), f"chart {key} does not know what it was made from"
+    else:
+        assert source.figure
+        CHARTS[key] = fig, source
+    notebook_menu(fig, key)
 
 
 @pytest.fixture
