@@ -6,8 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import analysis
-from analysis.madeup import default_runs
-from analysis.moneyparams import MoneyParams
+from analysis.api import answer as answer_on
 from analysis.result import Result
 from data.errors import UserError
 from data.ingest_files import Intake, ingest_files
@@ -85,11 +84,7 @@ def answer(store: Store, question: str, params: Mapping[str, Any]) -> Result:
     any is held beside the example. An empty list asks for all. A bill leaves the example out by itself.
     """
     with store.view() as view:
-        asked, found = dict(params), analysis.QUESTIONS.get(question)
-        by_run = found is not None and not issubclass(found.params, MoneyParams)
-        if found and by_run and "runs" in found.params.model_fields and not {"runs", "example"} & set(asked):
-            asked |= {"runs": default_runs(view)}
-        return analysis.run(question, view, asked)
+        return answer_on(view, question, params)
 
 
 def freeze_question(store: Store, arguments: Mapping[str, Any]) -> tuple[FrozenReport, Path]:
