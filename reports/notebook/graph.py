@@ -163,6 +163,7 @@ def _content(cell: AnyCell, used: Mapping[str, str]) -> dict[str, Any]:
         shown = cell.model_dump(include={"chart", "x", "y", "colour", "facet"}, mode="json")
     else:
         shown = cell.model_dump(include={"figure", "column", "summary", "label", "unit"}, mode="json")
+        shown["label"] = cell.label or cell.name
     return {**shown, "source": source}
 
 

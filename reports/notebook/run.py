@@ -65,7 +65,7 @@ class Output:
 
     An analysis has `result`; an SQL cell `table` and `sql`; a chart the `table` of its source; a metric
     `value`. `error` says why a cell is failed or blocked (a cell it uses has no answer). `ran_at` is UTC
-    without zone. `used` are the tokens of the outputs it was made from.
+    without zone. `used` are the tokens of the outputs it was made from, `names` those an `error` may name.
     """
 
     cell_id: str
@@ -79,6 +79,7 @@ class Output:
     ran_at: datetime = field(default_factory=utc_now)
     token: str = field(default_factory=lambda: uuid4().hex)
     used: tuple[tuple[str, str], ...] = ()
+    names: tuple[str, ...] = ()
 
 
 class Rows(Protocol):
@@ -149,7 +150,12 @@ def stale(document: Document, outputs: Mapping[str, Output], versions: Versions)
         if not runs(cell):
             continue
         above = _direct(document, cell)
-        if set(above) & set(found) or _outdated(outputs.get(cell.id), prints[cell.id], above, outputs):
+        told = outputs.get(cell.id)
+        if (
+            set(above) & set(found)
+            or _outdated(told, prints[cell.id], above, outputs)
+            or _misnamed(document, told)
+        ):
             found.append(cell.id)
     return found
 
@@ -217,7 +223,8 @@ class _Run:
 
     def is_outdated(self, cell: AnyCell, outputs: Mapping[str, Output]) -> bool:
         above = _direct(self._document, cell)
-        return _outdated(outputs.get(cell.id), self._prints[cell.id], above, outputs)
+        told = outputs.get(cell.id)
+        return _outdated(told, self._prints[cell.id], above, outputs) or _misnamed(self._document, told)
 
     def cell(self, cell: AnyCell, outputs: Mapping[str, Output]) -> Output:
         """The output of one cell; whatever stops it is said in it."""
@@ -243,7 +250,8 @@ class _Run:
         except Exception as error:
             LOG.exception("a cell of a notebook failed")
             made = {"error": _defect(cell, error)}
-        return Output(cell.id, self._prints[cell.id], state, used=used, **made)
+        names = _names(self._document, cell.id)
+        return Output(cell.id, self._prints[cell.id], state, used=used, names=names, **made)
 
     def _blocked(
         self, cell: AnyCell, above: Collection[str], outputs: Mapping[str, Output]
@@ -319,6 +327,15 @@ def _outdated(
         return True
     now = tuple((one, outputs[one].token) for one in above if one in outputs)
     return output.used != now
+
+
+def _misnamed(document: Document, output: Output | None) -> bool:
+    """Whether a refusal may name a cell by a name it no longer has; an answer names none."""
+    return output is not None and output.state != "done" and output.names != _names(document, output.cell_id)
+
+
+def _names(document: Document, cell_id: str) -> tuple[str, ...]:
+    return tuple(name_of(document.cell(one)) for one in (cell_id, *needs(document, cell_id)))
 
 
 def _direct(document: Document, cell: AnyCell) -> list[str]:

@@ -29,7 +29,7 @@ number stands in for it.
             utilisation_frac=of("use"),
             gpus=of("gpus"),
         ),
-        metric("useful_hour", "choices", "tenure_cost"),
+        metric("useful_hour", "choices", "tenure_cost:own"),
         metric("flips_at", "choices", "break_even_utilisation"),
         metric("saved", "choices", "own_npv"),
         sql(
