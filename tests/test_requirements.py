@@ -21,7 +21,12 @@ PLUGINS = {
     "ipykernel",
 }
 """Used without an import of our own: plugins, and tools that are started by name."""
-NAMED_OTHERWISE = {"xdist": "pytest-xdist", "markdown_it": "markdown-it-py", "PIL": "pillow"}
+NAMED_OTHERWISE = {
+    "xdist": "pytest-xdist",
+    "markdown_it": "markdown-it-py",
+    "PIL": "pillow",
+    "annotated_types": "annotated-types",
+}
 """Modules whose package has another name."""
 
 
