@@ -10,6 +10,7 @@ import streamlit as st
 
 from analysis.result import Result
 from pages.parts.dialogs import close_dialog, is_open, open_dialog
+from pages.parts.notebook_menu import view_button
 from pages.parts.share_link import forget_link, link_is_made, local_only, show_link
 from pages.parts.state import current
 from reports.export import FORMATS, Format, file_stem, make
@@ -49,7 +50,7 @@ def share_bar(results: Sequence[Result], title: str) -> None:
     def asked() -> Mapping[str, Any]:
         return {"questions": [{"question": r.analysis, "params": _plain(r.params)} for r in results]}
 
-    _bar(Shared(frozen, title, first.analysis, asked, first.analysis, first.params))
+    _bar(Shared(frozen, title, first.analysis, asked, first.analysis, first.params), results)
 
 
 def share_bar_for(
@@ -67,9 +68,11 @@ def share_bar_for(
     _bar(Shared(lambda redaction, _: freeze_as(redaction), title, key, asked, own_title=True))
 
 
-def _bar(shared: Shared) -> None:
+def _bar(shared: Shared, results: Sequence[Result] = ()) -> None:
     key = shared.key
     with st.container(horizontal=True, horizontal_alignment="right", key=f"share_bar_{key}"):
+        if results:
+            view_button(results, key)
         st.button(
             "Share",
             key=f"share_{key}",

@@ -75,3 +75,11 @@ def test_the_selects_behind_a_chart_become_cells_that_run(app: App, example: Sto
     assert any("step_phases" in sql for sql in shown)
     label = at.button(key="tonb_add").label
     assert label == f"Open as {len(shown)} SQL cells"
+
+
+def test_a_whole_view_goes_into_a_notebook_one_cell_a_question(app: App, store: Store) -> None:
+    at = app("hardware.py")
+    clicked(at, "tonb_view_platforms")
+    clicked(at, "tonb_add")
+    (document,) = documents(store).values()
+    assert [(cell.question, cell.figures) for cell in document.cells] == [("platforms", None)]
