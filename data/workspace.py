@@ -216,9 +216,14 @@ class Workspace:
             con.execute(f"PRAGMA user_version = {_VERSION}")
 
     @contextmanager
-    def connect(self) -> Iterator[sqlite3.Connection]:
-        """A connection in one write transaction: committed at the end, rolled back when the block raises."""
+    def connect(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+        """A connection in one write transaction: committed at the end, rolled back when the block raises.
+
+        Not `durable`: a power cut may take the transaction back, and nothing waits for the disk.
+        """
         with self._raw() as con:
+            if not durable:
+                con.execute("PRAGMA synchronous = NORMAL")
             con.execute("BEGIN IMMEDIATE")
             try:
                 yield con
@@ -233,6 +238,16 @@ class Workspace:
         with self._raw() as con:
             con.execute("PRAGMA query_only = ON")
             yield con
+
+    def held(self) -> sqlite3.Connection:
+        """An idle connection for as long as it is kept.
+
+        The last connection that closes writes the log into the file and waits for the disk: while one is
+        held, the others do not. It holds no lock.
+        """
+        con = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
+        con.execute("SELECT 1 FROM sqlite_master").fetchone()
+        return con
 
     @contextmanager
     def _raw(self) -> Iterator[sqlite3.Connection]:

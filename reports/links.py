@@ -119,7 +119,13 @@ class LinkBook:
         if not home.is_dir():
             raise LinkError("There is no such home", str(home), "Start the app on it once, or check --home.")
         self.home = home
+        self._held: sqlite3.Connection | None = None
         self._workspace = Workspace(home / WORKSPACE)
+
+    def stay(self) -> "LinkBook":
+        """Return this book with its file held open: for a server, whose readers do not wait for the disk."""
+        self._held = self._workspace.held()
+        return self
 
     def create(
         self,
@@ -188,8 +194,8 @@ class LinkBook:
         return link
 
     def count(self, link: Link, now: datetime | None = None) -> None:
-        """Count an opening."""
-        with self._workspace.connect() as db:
+        """Count an opening; the reader does not wait for the disk."""
+        with self._workspace.connect(durable=False) as db:
             db.execute(
                 "UPDATE links SET opened = opened + 1, last_opened_at = ? WHERE id = ?",
                 (_text(now or datetime.now(UTC)), link.id),

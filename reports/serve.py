@@ -61,7 +61,7 @@ class Asked:
 @cache
 def book(home: Path) -> LinkBook:
     """Return the links of a home, set up once a process."""
-    return LinkBook(home)
+    return LinkBook(home).stay()
 
 
 def report_routes(home: Callable[[], Path], live: Live) -> list[BaseRoute]:

@@ -50,6 +50,8 @@ def warm(store: Store) -> None:
         _import(module.name)
     for question in analysis.QUESTIONS:
         _import(f"analysis.{question}")
+    VISITS.wait_until_quiet(QUIET_S, PATIENCE_S)
+    importlib.import_module("reports.page_bytes").warm()
     _spare_collector()
 
 

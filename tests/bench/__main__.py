@@ -2,11 +2,13 @@
 
 import sys
 
-from tests.bench import first_paint, fleets, ingest, ingest_large, phase_models
+from tests.bench import first_paint, fleets, ingest, ingest_large, phase_models, report_page
 
 
 def main() -> int:
-    outcomes = [bench.main() for bench in (first_paint, ingest, ingest_large, phase_models, fleets)]
+    outcomes = [
+        bench.main() for bench in (first_paint, report_page, ingest, ingest_large, phase_models, fleets)
+    ]
     return max(outcomes)
 
 

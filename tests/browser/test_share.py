@@ -76,7 +76,7 @@ def test_share_open_in_a_clean_browser_and_revoke(browser, server, tmp_path):
     mine.first.wait_for(timeout=LOAD_MS)
     sure = page.get_by_role("button", name="Revoke for good")
     click(mine.get_by_role("button", name="Revoke", exact=True), sure)
-    click(sure, mine, hidden=True)
+    click(sure, mine.get_by_text("revoked", exact=True))
     stranger = browser.new_context()
     seen = stranger.new_page()
     assert seen.goto(address).status == 404
@@ -85,6 +85,49 @@ def test_share_open_in_a_clean_browser_and_revoke(browser, server, tmp_path):
     owner.close()
     made = [link for link in LinkBook(server.home).all() if link.title == "Shared <b>week</b>"]
     assert [link.state() for link in made] == ["revoked"]
+
+
+def test_a_passphrase_a_pause_and_a_new_address_without_javascript(browser, server):
+    asked = ("link", "create", "--title", "Behind a phrase", "--hide-dollars")
+    made = here_json(*asked, home=server.home)
+    LinkBook(server.home).set_passphrase(made["path"], "correct horse")
+    address = server.url + made["path"]
+    stranger = browser.new_context(java_script_enabled=False, viewport={"width": 390, "height": 844})
+    seen = stranger.new_page()
+    seen.goto(address)
+    assert "Behind" not in seen.content()
+    for phrase, told in (
+        ("wrong guess", "This is not the passphrase."),
+        ("correct horse", "Behind a phrase"),
+    ):
+        seen.get_by_label("Passphrase").fill(phrase)
+        seen.get_by_role("button", name="Open the report").click()
+        seen.get_by_text(told).first.wait_for()
+    assert not re.search(r"\$\s?\d", seen.locator("main").inner_text())
+    assert "dollar amounts" in seen.locator("footer").inner_text()
+    assert seen.goto(address).status == 200
+    assert seen.get_by_role("heading", level=1).inner_text() == "Behind a phrase"
+
+    owner = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = owner.new_page()
+    page.goto(server.url + "/links")
+    mine = page.locator("[class*=st-key-link_]", has_text="Behind a phrase")
+    pause, resume = (mine.get_by_role("button", name=name) for name in ("Pause", "Resume"))
+    pause.wait_for(timeout=LOAD_MS)
+    click(pause, resume)
+    assert seen.goto(address).status == 404
+    click(resume, pause)
+    assert seen.goto(address).status == 200
+    dialog = page.get_by_role("dialog")
+    replace = dialog.get_by_role("button", name="Replace the address")
+    code = dialog.locator("code", has_text="/r/")
+    click(mine.get_by_role("button", name="New address"), replace)
+    click(replace, code)
+    assert seen.goto(address).status == 404
+    seen.goto(code.inner_text().strip())
+    assert seen.get_by_role("heading", level=1).inner_text() == "This report asks for a passphrase"
+    stranger.close()
+    owner.close()
 
 
 def test_hostile_names_do_not_run_in_a_shared_report(browser, server, tmp_path):
