@@ -1,6 +1,7 @@
 """The notebooks of a home: open, new, from a template, duplicate, rename, delete with undo."""
 
 from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
 
@@ -10,6 +11,7 @@ from data.store import Store
 from pages.parts import notebook_session as session
 from pages.parts.example import load_button
 from pages.parts.frame import show_title
+from pages.parts.notebook_templates import show_templates
 from pages.parts.notices import show_error
 from pages.parts.state import PageState, note, settle
 from pages.parts.urlcheck import UrlNotice, quote
@@ -94,6 +96,7 @@ def show(state: PageState) -> None:
                     args=(book, Document),
                 )
                 load_button(state.store, key="nb_example")
+    show_templates(partial(create, book), expanded=not every)
     if gone:
         with st.expander(f"Deleted ({len(gone)})", key="nb_gone", icon=":material/delete:"):
             for one in gone[:SHOWN]:

@@ -26,6 +26,7 @@ from reports.notebook.document import (
 )
 from reports.notebook.graph import fingerprints
 from reports.notebook.run import Output, versions_of
+from reports.notebook.templates import TEMPLATES
 
 App = Callable[..., AppTest]
 WORDS = TextCell(id="00000001", markdown="# Why\n\n<script>alert(1)</script> [x](javascript:alert(1))")
@@ -52,6 +53,13 @@ def ran(at: AppTest) -> AppTest:
         at.run()
     assert not at.exception
     return at
+
+
+def stopped(at: AppTest) -> None:
+    """Whatever runs beside the page is told to stop, and has."""
+    if _JOB in at.session_state:
+        at.session_state[_JOB].cancel.set()
+        at.session_state[_JOB].thread.join(60)
 
 
 def outputs(store: Store, notebook: Saved) -> dict[str, Output]:
@@ -146,6 +154,19 @@ def test_a_deleted_notebook_comes_back(app: App, store: Store) -> None:
     assert "was deleted" in lost.warning[0].value
     at.button(key="nb_list_undo").click().run()
     assert [one.id for one in Notebooks(store.workspace).all()] == [notebook.id]
+
+
+def test_a_template_opens_as_a_notebook_of_its_own(app: App, store: Store) -> None:
+    at = app("notebook.py")
+    assert {f"nb_use_{t.key}" for t in TEMPLATES} <= {b.key for b in at.button}
+    first = TEMPLATES[0]
+    for _ in range(2):
+        at = app("notebook.py")
+        at.button(key=f"nb_use_{first.key}").click().run()
+        assert not at.exception
+        stopped(at)
+    titles = [one.title for one in Notebooks(store.workspace).all()]
+    assert len(titles) == len(set(titles)) == 2
 
 
 def test_a_percent_is_stored_as_a_ratio_and_a_parameter_stands_for_an_input(app: App, store: Store) -> None:
