@@ -123,8 +123,8 @@ def _column(values: pd.Series) -> pa.Array:
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
         texts = [None if _is_missing(value) else _as_text(value) for value in values]
         found = pa.array(texts, type=pa.string())
-    if pa.types.is_null(found.type):
-        found = found.cast(pa.string() if values.dtype == object else pa.float64())
+    if not len(found) and values.dtype == object or pa.types.is_null(found.type):
+        return pa.nulls(len(values))  # of no type, so that SQL may use it as numbers or as text
     return found
 
 

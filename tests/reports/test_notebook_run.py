@@ -168,9 +168,11 @@ def test_a_parameter_becomes_what_the_question_wants_or_is_refused_by_name():
 
 @pytest.mark.parametrize(
     ("summary", "value", "n"),
-    [("first", 4.0, 1), ("last", 1.0, 1), ("sum", 7.0, 3), ("mean", 7 / 3, 3)]
-    + [("min", 1.0, 3), ("max", 4.0, 3), ("count", 3.0, 3)],
-)  # fmt: skip
+    [
+        *[("first", 4.0, 1), ("last", 1.0, 1), ("sum", 7.0, 3), ("mean", 7 / 3, 3)],
+        *[("min", 1.0, 3), ("max", 4.0, 3), ("count", 3.0, 3)],
+    ],
+)
 def test_a_metric_of_rows_has_no_interval(summary, value, n):
     cell = MetricCell(name="m", source="t", column="a", summary=summary, unit="USD")
     found = metric_of_rows(cell, pa.table({"a": [4, 2, None, 1]}))
