@@ -123,7 +123,7 @@ def _column(values: pd.Series) -> pa.Array:
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
         texts = [None if _is_missing(value) else _as_text(value) for value in values]
         found = pa.array(texts, type=pa.string())
-    if not len(found) and values.dtype == object or pa.types.is_null(found.type):
+    if (not len(found) and values.dtype == object) or pa.types.is_null(found.type):
         return pa.nulls(len(values))  # of no type, so that SQL may use it as numbers or as text
     return found
 

@@ -1,0 +1,51 @@
+"""A chart of a person's own rows: extremes kept, what is left out told, words where nothing can be drawn."""
+
+import pandas as pd
+import pytest
+
+from charts import theme
+from charts.custom import draw
+
+
+def frame(n=20_000):
+    y = [float(i % 7) for i in range(n)]
+    if n > 9_999:
+        y[7_777], y[9_999] = 500.0, -500.0
+    return pd.DataFrame({"t": range(n), "y_s": y, "who": [f"<b>{i % 12}</b>" for i in range(n)]})
+
+
+@pytest.mark.parametrize("chart", ["line", "area", "scatter"])
+def test_few_points_keep_the_least_and_the_greatest(chart):
+    fig = draw(frame(), chart=chart, x="t", y=["y_s"])
+    assert theme.points(fig) <= 4_000
+    assert max(fig.data[0].y) == 500 and min(fig.data[0].y) == -500
+    assert (fig.layout.meta["returned"], fig.layout.meta["drawn"]) == (20_000, len(fig.data[0].y))
+    assert "of 20,000 points drawn" in fig.layout.meta["alt"]
+
+
+def test_bars_beyond_forty_are_summed_into_other_and_nothing_is_lost():
+    rows = pd.DataFrame({"who": [f"w{i}" for i in range(100)], "usd": [float(i) for i in range(100)]})
+    fig = draw(rows, chart="bar", x="who", y=["usd"])
+    assert len(fig.data[0].x) == 40 and sum(fig.data[0].y) == 4950
+    assert dict(zip(fig.data[0].x, fig.data[0].y, strict=True))["other (61)"] == sum(range(61))
+
+
+def test_at_most_eight_series_and_names_are_no_markup():
+    fig = draw(frame(500), chart="line", x="t", y=["y_s"], colour="who")
+    assert len(fig.data) == 8 and {t.name for t in fig.data} >= {"others"}
+    assert "<b>0" not in fig.to_json() and "7 of 12 have a colour, 5 are grey" in fig.layout.meta["alt"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"chart": "line", "x": "t", "y": ["who"]}, "holds no numbers"),
+        ({"chart": "line", "x": "t", "y": ["no"]}, "no column 'no'"),
+        ({"chart": "bar", "x": "t"}, "Pick a column for y"),
+        ({"chart": "heat_map", "x": "t", "y": ["who", "y_s"]}, "one column for y"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(asked, words):
+    fig = draw(frame(9), **asked)
+    assert not fig.data and words in fig.layout.meta["alt"] and fig.layout.meta["drawn"] == 0
+    assert "has no rows" in draw(frame(0), chart="line", x="t", y=["y_s"]).layout.meta["alt"]
