@@ -47,7 +47,7 @@ def test_each_link_says_its_state_and_offers_what_still_makes_sense(app, store):
     assert "Weekly \\*\\*bold\\*\\* \\$x\\$" in shown
     assert "opens until it is revoked" in shown
     assert "listens on your machine only" in shown
-    assert "hidden: dollar amounts" in shown
+    assert "dollar amounts" in shown
     assert "for the board" in shown
     offered = {
         name: {b.key.split("_")[0] for b in at.button if b.key.endswith(f"_{name}")} for name in "1234"
