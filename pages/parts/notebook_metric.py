@@ -52,16 +52,7 @@ def edit_metric(cell: MetricCell, here: Place) -> None:
             placeholder="choose a cell",
             on_change=partial(_from, cell.id, key),
         )
-        source, output = here.source(cell.source)
-        if isinstance(source, AnalysisCell):
-            result = output.result if output is not None else None
-            labels = {f.name: f.label or f.name for f in result.headline} if result is not None else {}
-            _select(cell, here, "figure", "Figure", labels)
-        elif source is not None:
-            table = output.table if output is not None else None
-            columns = list(table.column_names) if table is not None else []
-            _select(cell, here, "column", "Column", {name: name for name in columns})
-            _select(cell, here, "summary", "Row", {s: SUMMARIES[s] for s in get_args(Summary)})
+        _which(cell, here)
         for field, label, width in (("label", "Label", 220), ("unit", "Unit", 120)):
             told = here.now.key(cell.id, field)
             st.text_input(
@@ -73,6 +64,20 @@ def edit_metric(cell: MetricCell, here: Place) -> None:
                 on_change=partial(put, cell.id, told, field, ""),
             )
         rename_field(cell, 220)
+
+
+def _which(cell: MetricCell, here: Place) -> None:
+    """Which figure of an analysis, or which column and row of an SQL cell."""
+    source, output = here.source(cell.source)
+    if isinstance(source, AnalysisCell):
+        result = output.result if output is not None else None
+        labels = {f.name: f.label or f.name for f in result.headline} if result is not None else {}
+        _select(cell, here, "figure", "Figure", labels)
+    elif source is not None:
+        table = output.table if output is not None else None
+        columns = list(table.column_names) if table is not None else []
+        _select(cell, here, "column", "Column", {name: name for name in columns})
+        _select(cell, here, "summary", "Row", {s: SUMMARIES[s] for s in get_args(Summary)})
 
 
 def _from(cell_id: str, key: str) -> None:

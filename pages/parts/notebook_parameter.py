@@ -66,27 +66,32 @@ def edit_parameter(cell: ParameterCell, here: Place) -> None:
                 max_chars=LONGEST_TITLE,
                 on_change=partial(put, cell.id, told, field, ""),
             )
-        if cell.input == "slider":
-            for field, label in (("low", "From"), ("high", "To"), ("step", "Step")):
-                told = here.now.key(cell.id, field)
-                st.number_input(
-                    label,
-                    value=float(getattr(cell, field)),
-                    key=told,
-                    format="%g",
-                    width=140,
-                    on_change=partial(_end, cell.id, told, field),
-                )
-        elif cell.input == "choice":
-            told = here.now.key(cell.id, "choices")
-            st.text_area(
-                "Choices, one a line",
-                "\n".join(cell.choices),
+        _limits(cell, here)
+
+
+def _limits(cell: ParameterCell, here: Place) -> None:
+    """The ends and step of a slider, or the choices."""
+    if cell.input == "slider":
+        for field, label in (("low", "From"), ("high", "To"), ("step", "Step")):
+            told = here.now.key(cell.id, field)
+            st.number_input(
+                label,
+                value=float(getattr(cell, field)),
                 key=told,
-                height=110,
-                width=300,
-                on_change=partial(_choices, cell.id, told),
+                format="%g",
+                width=140,
+                on_change=partial(_end, cell.id, told, field),
             )
+    elif cell.input == "choice":
+        told = here.now.key(cell.id, "choices")
+        st.text_area(
+            "Choices, one a line",
+            "\n".join(cell.choices),
+            key=told,
+            height=110,
+            width=300,
+            on_change=partial(_choices, cell.id, told),
+        )
 
 
 def _kind(cell_id: str, key: str) -> None:
