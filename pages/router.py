@@ -87,6 +87,8 @@ SECTIONS = {
     ],
 }
 
+SHOWN_PAGES = sum(len(rows) for section, rows in SECTIONS.items() if section != "Reference")
+
 
 def pages() -> dict[str, list[st.Page]]:
     """Build the navigation; the first page is the default one."""
@@ -138,7 +140,7 @@ signin.require()
 state.close_banner()
 theme = state.theme()
 st.logo(logo.wordmark(theme), icon_image=logo.mark(theme), size="large")
-page = st.navigation({k: v for k, v in pages().items() if v})
+page = st.navigation({k: v for k, v in pages().items() if v}, expanded=SHOWN_PAGES)
 store = state.open_store()
 answer_first = opening.is_plain_first_run() and page.url_path == ""
 with VISITS.visit():
