@@ -5,6 +5,7 @@ from functools import partial
 
 import plotly.graph_objects as go
 
+from analysis.refpairs import METRICS as PAIR_METRICS
 from analysis.result import Result
 from charts import (
     backtest,
@@ -197,7 +198,7 @@ BY_NAME: dict[str, list[Named]] = {
 CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
     ("campaigns", "spend_by_week"): ("campaign", "team"),
     ("generations", "dots"): tuple(generations.METRICS),
-    ("generations", "ratios"): tuple(generations.PAIR_METRICS),
+    ("generations", "ratios"): tuple(PAIR_METRICS),
     ("rollouts", "throughput"): tuple(rollouts.RATES),
 }
 ANY = frozenset(
