@@ -20,6 +20,7 @@ PAGES = (
     "capacity",
     "tenure",
     "forecast",
+    "notebook",
     "links",
     "hardware",
     "prices",
