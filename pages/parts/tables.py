@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -26,12 +27,13 @@ def table_height(rows: int) -> Literal["content"] | int:
 
 def number_format(name: str, values: pd.Series) -> str:
     """Return a printf format that shows three significant digits of a column's typical value."""
-    finite = values.astype("float64").abs()
-    finite = finite[(finite > 0) & finite.map(math.isfinite)]
-    typical = float(finite.median()) if len(finite) else 1.0
+    numbers = values.astype("float64").to_numpy()
+    finite = np.abs(numbers)
+    finite = finite[np.isfinite(finite) & (finite > 0)]
+    typical = float(np.median(finite)) if len(finite) else 1.0
     whole = pd.api.types.is_integer_dtype(values) or typical >= 100 or bool((finite % 1 == 0).all())
     places = 0 if whole else min(6, max(0, 2 - math.floor(math.log10(typical))))
-    below = bool((values.astype("float64") < 0).any())  # the sign would stand behind the dollar: $-5
+    below = bool((numbers < 0).any())  # the sign would stand behind the dollar: $-5
     dollars = "$" if _is_dollars(name) and not below else ""
     return f"{dollars}%,.{places}f"
 
@@ -82,11 +84,11 @@ def column_config(frame: pd.DataFrame, labels: Mapping[str, str] | None = None) 
             bare = _is_dollars(str(name)) and not shown.startswith("$") and "USD" not in label
             told = f"{label} (USD)" if bare else label
             config[name] = st.column_config.NumberColumn(told, format=shown)
-        elif values.map(lambda v: isinstance(v, date) and not isinstance(v, datetime)).any():
+        elif any(isinstance(v, date) and not isinstance(v, datetime) for v in values.tolist()):
             config[name] = st.column_config.DateColumn(label, format="YYYY-MM-DD")
         elif pd.api.types.is_datetime64_any_dtype(values):
             config[name] = st.column_config.DatetimeColumn(f"{label} (UTC)", format="YYYY-MM-DD HH:mm")
-        elif values.map(lambda v: isinstance(v, list | tuple)).any():
+        elif any(isinstance(v, list | tuple) for v in values.tolist()):
             config[name] = st.column_config.ListColumn(label)
         else:
             config[name] = st.column_config.TextColumn(label)
