@@ -11,6 +11,7 @@ from data.readers.base import Choices
 from data.store import Store
 from tests.data.fakes import content
 from tests.data.test_unpack import zipped
+from tests.examples import in_turn
 
 
 def smi(util: int, first: int = 0, n: int = 5, ms: int = 0) -> bytes:
@@ -52,7 +53,7 @@ def test_folders_of_an_archive_are_machines(store: Store, tmp_path) -> None:
     assert means(store) == [("node-a:0", 5, 0.1), ("node-b:0", 5, 0.9)]
 
 
-@pytest.mark.parametrize("ms", [0, 500])
+@pytest.mark.parametrize("ms", in_turn([0, 500], turn=1, of=2))
 def test_samples_that_cannot_be_of_one_gpu_are_kept_as_another(store: Store, ms: int) -> None:
     first = load(store, smi(10))
     second = load(store, smi(90, ms=ms))

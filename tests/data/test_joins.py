@@ -222,6 +222,7 @@ def test_two_processes_that_push_in_turn_cost_what_their_files_cost(tmp_path: Pa
     assert whole[0]["gpu_hours"] == pytest.approx(hours, rel=0.03)
 
 
+@pytest.mark.full
 @settings(
     max_examples=some(1),
     deadline=None,

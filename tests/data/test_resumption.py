@@ -8,7 +8,9 @@ From nothing: $64.00 lost, goodput 20 x 900 s of 8 h = 0.625.
 
 import io
 import json
+from collections.abc import Iterator
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +23,7 @@ from data.queries.run_details import attempts
 from data.readers.base import Choices
 from data.run_details import RunDetails, current_details, save_details
 from data.store import Store
+from tests.data.conftest import copied, made_home
 from tests.examples import in_turn
 
 JOBS = (
@@ -43,11 +46,20 @@ FIRST = rows(1, 1, 6, datetime(2026, 10, 30, 20, 15))
 SECOND = rows(2, 5, 24, datetime(2026, 10, 31, 21, 30))
 
 
+@pytest.fixture(scope="module")
+def two_jobs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A closed home with the run of two jobs, loaded once."""
+
+    def fill(store: Store) -> None:
+        load(store, HEAD + FIRST + SECOND, "steps.csv", platform="h100-sxm", gpus=16)
+        load(store, JOBS, "jobs.txt", timezone="UTC")
+
+    return made_home(tmp_path_factory.mktemp("two-jobs") / "home", fill)
+
+
 @pytest.fixture
-def home(store: Store) -> Store:
-    load(store, HEAD + FIRST + SECOND, "steps.csv", platform="h100-sxm", gpus=16)
-    load(store, JOBS, "jobs.txt", timezone="UTC")
-    return store
+def home(two_jobs: Path, tmp_path: Path) -> Iterator[Store]:
+    yield from copied(two_jobs, tmp_path / "home")
 
 
 def load(store: Store, text: str, name: str, **choices: object) -> None:

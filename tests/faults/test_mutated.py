@@ -133,7 +133,7 @@ def homes(
 
 
 def test_damaged_files_in_a_home(tmp_path: Path, record_property) -> None:
-    homes(SAMPLES[::6], 1, 2, tmp_path, record_property)
+    homes(SAMPLES[::12], 1, 2, tmp_path, record_property)
 
 
 @pytest.mark.full

@@ -14,7 +14,7 @@ LIMIT_S = 10.0
 """CPU seconds of all readers together on a slow machine; quadratic ones take minutes."""
 
 
-@pytest.mark.parametrize("sign", in_turn(SIGNS, of=2), ids=repr)
+@pytest.mark.parametrize("sign", in_turn(SIGNS, of=4), ids=repr)
 def test_a_run_of_one_sign_is_judged_fast(sign: str, tmp_path: Path) -> None:
     run = sign * (70_000 // len(sign.encode()))
     source = spool_bytes(f"GPU 0 {run}\nx\n".encode(), "a.txt", tmp_path)

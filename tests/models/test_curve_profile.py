@@ -10,6 +10,7 @@ from scipy.special import stdtrit
 from models.curve import Sigmoid, fit_curve, interval_of
 from models.curve_fit import Points
 from models.curve_profile import amount_draws
+from tests.examples import in_turn
 
 TRUTH = Sigmoid(0.3, 0.61, 2542.0, 1.92)
 HOURS = np.linspace(1500, 16000, 27)
@@ -86,7 +87,9 @@ def test_an_uncertain_start_and_louder_stated_noise_widen_it():
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("campaigns", "least"), [(8, 0.7), pytest.param(150, 0.9, marks=pytest.mark.full)])
-@pytest.mark.parametrize(("x", "noise", "target"), [(HOURS, 0.008, 0.58), (EARLY, 0.015, 0.5)])
+@pytest.mark.parametrize(
+    ("x", "noise", "target"), in_turn([(HOURS, 0.008, 0.58), (EARLY, 0.015, 0.5)], turn=1, of=2)
+)
 def test_the_truth_is_covered(x, noise, target, campaigns, least):
     """Nominal 95 %, with a well seen top and with a hardly seen one; an open end covers what lies beyond."""
     inside = []
