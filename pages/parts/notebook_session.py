@@ -1,5 +1,10 @@
-"""The notebook that a session has open: its document, undo, autosave, and what another tab did meanwhile."""
+"""The notebook that a session has open: its document, undo, autosave, and what another tab did meanwhile.
 
+A second click starts a run of the script while the first one still ends in another thread, so a change and
+its save are one step under `Open.lock`; nothing in it asks Streamlit, which may end a run where it is asked.
+"""
+
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -35,13 +40,14 @@ class Open:
     version: int
     saved_at: datetime
     history: History
-    turn: int = field(default_factory=lambda: _turn())
+    turn: int
     clash: Clash | None = None
     said: str = ""
     editing: set[str] = field(default_factory=set)
     tables: set[str] = field(default_factory=set)
     refused: dict[str, UserError] = field(default_factory=dict)
     by_hand: bool = False
+    lock: threading.RLock = field(default_factory=threading.RLock, repr=False, compare=False)
 
     def key(self, cell_id: str, name: str) -> str:
         """Return the key of a widget of a cell."""
@@ -63,26 +69,36 @@ def opened(notebook: Saved) -> Open:
     """Return the session's open notebook; read anew when another one is asked for, or it changed."""
     held: Open | None = st.session_state.get(_OPEN)
     if held is None or held.id != notebook.id:
-        held = _read(notebook)
+        held = _read(notebook, _turn())
         st.session_state[_OPEN] = held
-    elif held.clash is None and notebook.version != held.version:
-        _reread(held, notebook)
-        held.said = "Changed in another tab or by another person: this is what it holds now."
+    else:
+        _catch_up(held, notebook)
     st.session_state[LAST] = notebook.id
     return held
 
 
-def _read(notebook: Saved) -> Open:
+def _catch_up(held: Open, notebook: Saved) -> None:
+    """Show what another tab saved; a run that read before this session's last save knows nothing newer."""
+    if notebook.version <= held.version:
+        return
+    turn = _turn()
+    with held.lock:
+        if held.clash is None and notebook.version > held.version:
+            _reread(held, notebook, turn)
+            held.said = "Changed in another tab or by another person: this is what it holds now."
+
+
+def _read(notebook: Saved, turn: int) -> Open:
     document = parse_document(notebook.document)
-    return Open(notebook.id, document, notebook.version, notebook.changed, History(document))
+    return Open(notebook.id, document, notebook.version, notebook.changed, History(document), turn)
 
 
-def _reread(held: Open, notebook: Saved) -> None:
-    fresh = _read(notebook)
+def _reread(held: Open, notebook: Saved, turn: int) -> None:
+    fresh = _read(notebook, turn)
     held.document, held.version, held.saved_at = fresh.document, fresh.version, fresh.saved_at
     held.history, held.clash, held.said = fresh.history, None, ""
     held.refused.clear()
-    held.turn = _turn()
+    held.turn = turn
 
 
 def held() -> Open:
@@ -104,33 +120,29 @@ def change(make: Change, *, cell: str = "", said: str = "", typed: bool = False,
     What the document refuses is kept as the reason beside `cell`. `typed`: the change came from a widget
     that shows it already, so widgets need not start anew. Changes in a row of one `step` are undone as one.
     """
-    now = held()
+    now, kept, turn = held(), book(), _turn()
+    with now.lock:
+        try:
+            document = make(now.document)
+        except UserError as error:
+            now.refused[cell], now.turn = error, turn
+            return False
+        now.refused.pop(cell, None)
+        if document == now.document:
+            return False
+        now.document, now.said = document, said
+        now.history = now.history.do(document, step)
+        if not typed:
+            now.turn = turn
+        return _save(now, kept)
+
+
+def _save(now: Open, kept: Notebooks) -> bool:
     try:
-        document = make(now.document)
-    except UserError as error:
-        return _refuse(now, cell, error)
-    now.refused.pop(cell, None)
-    if document == now.document:
-        return False
-    now.document, now.said = document, said
-    now.history = now.history.do(document, step)
-    if not typed:
-        now.turn = _turn()
-    return _save(now)
-
-
-def _refuse(now: Open, cell: str, error: UserError) -> bool:
-    now.refused[cell] = error
-    now.turn = _turn()
-    return False
-
-
-def _save(now: Open) -> bool:
-    try:
-        saved = book().save(now.id, now.document.to_json(), now.document.title, now.version)
+        saved = kept.save(now.id, now.document.to_json(), now.document.title, now.version)
     except Conflict as conflict:
         mine = now.document.model_copy(update={"title": f"{now.document.title[: LONGEST_TITLE - 7]} (mine)"})
-        now.clash = Clash(conflict.newer or book().get(now.id), book().create(mine.to_json()))
+        now.clash = Clash(conflict.newer or kept.get(now.id), kept.create(mine.to_json()))
         return False
     now.version, now.saved_at = saved.version, saved.changed
     return True
@@ -138,22 +150,24 @@ def _save(now: Open) -> bool:
 
 def undo() -> None:
     """Button callback: take back the last change, and save."""
-    _step(held().history.undo())
+    _step(History.undo)
 
 
 def redo() -> None:
     """Button callback: do again what was taken back, and save."""
-    _step(held().history.redo())
+    _step(History.redo)
 
 
-def _step(history: History) -> None:
-    now = held()
-    if now.clash is not None or history == now.history:
-        return
-    now.history, now.document, now.said = history, history.present, ""
-    now.turn = _turn()
-    now.refused.clear()
-    _save(now)
+def _step(move: Callable[[History], History]) -> None:
+    now, kept, turn = held(), book(), _turn()
+    with now.lock:
+        history = move(now.history)
+        if now.clash is not None or history == now.history:
+            return
+        now.history, now.document, now.said = history, history.present, ""
+        now.turn = turn
+        now.refused.clear()
+        _save(now, kept)
 
 
 def take_theirs() -> None:
@@ -161,7 +175,7 @@ def take_theirs() -> None:
     now = held()
     if now.clash is not None:
         kept = now.clash.kept
-        _reread(now, book().get(now.id))
+        _reread(now, book().get(now.id), _turn())
         book().delete(kept.id)
         now.said = f"Theirs is shown; yours is under Deleted as '{kept.title}'."
 

@@ -141,13 +141,10 @@ def metric_of_result(cell: MetricCell, result: Result) -> Figure:
     where = f"cell {cell.name}"
     names = [figure.name for figure in result.headline]
     if cell.figure not in names:
+        if not names:
+            raise UserError(f"'{cell.source}' has no figures yet", where, result.answer)
         what = f"'{cell.source}' has no figure '{cell.figure}'" if cell.figure else "No figure is picked yet"
-        has = (
-            f"Pick one of {', '.join(names)}."
-            if names
-            else f"'{cell.source}' gives no figures: {result.answer}"
-        )
-        raise UserError(what, where, has)
+        raise UserError(what, where, f"Pick one of {', '.join(names)}.")
     found = result.figure(cell.figure)
     if cell.unit and cell.unit != found.unit:
         raise UserError(

@@ -12,6 +12,7 @@ from pages.parts.notebook_add import _with
 from pages.parts.notebook_inputs import inputs
 from pages.parts.notebook_outputs import KEPT
 from pages.parts.notebook_run import _JOB
+from pages.parts.notebook_session import _catch_up
 from reports.notebook.document import (
     REFERENCE,
     AnalysisCell,
@@ -135,6 +136,18 @@ def test_of_two_tabs_the_second_save_overwrites_nothing(app: App, store: Store) 
     assert again.slider[0].value == 72.0
     gone = Notebooks(store.workspace).all(deleted=True)
     assert [parse_document(one.document).cells[1].value for one in gone] == [41.0]
+
+
+def test_a_run_that_ends_late_does_not_take_back_what_a_second_click_saved(app: App, store: Store) -> None:
+    """Two clicks in a row: the run of the first one has read the notebook before the second one is saved."""
+    notebook = kept(store, WORDS, LEAST)
+    at = opened(app, notebook)
+    now = at.session_state["_notebook_open"]
+    at.slider[0].set_value(40.0).run()
+    _catch_up(now, notebook)
+    assert now.document.cells[1].value == 40.0 and now.clash is None and not now.said
+    at.slider[0].set_value(50.0).run()
+    assert document_of(store, notebook.id).cells[1].value == 50.0 and now.clash is None
 
 
 @pytest.mark.parametrize(("asked", "why"), [("99", "does not hold"), ("x'1", "no notebook's number")])
