@@ -4,6 +4,7 @@ import fcntl
 import gc
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,10 @@ from hypothesis import settings
 from xdist.scheduler.loadfile import LoadFileScheduling
 
 from data.examples.generate import load_example
-from data.store import get_store
+from data.ingest import ingest_file
+from data.readers.base import Choices
+from data.store import Store, get_store
+from tests import money_month
 from tests.examples import PROFILE
 
 settings.register_profile("ci", max_examples=15, deadline=None)
@@ -58,16 +62,31 @@ def _place(item: pytest.Item) -> int:
 @pytest.fixture(scope="session")
 def example_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A closed home that holds the bundled example, loaded once for all workers; copy it, do not use it."""
-    own = tmp_path_factory.getbasetemp()
+    return _once(tmp_path_factory, "example-home", load_example)
+
+
+@pytest.fixture(scope="session")
+def closed_month(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A closed home that holds the made-up month, loaded once for all workers; copy it, do not use it."""
+
+    def fill(store: Store) -> None:
+        for name, path in money_month.write(tmp_path_factory.mktemp("month-files")).items():
+            ingest_file(store, path, name, Choices(timezone="UTC") if name == "jobs.txt" else Choices())
+
+    return _once(tmp_path_factory, "month-home", fill)
+
+
+def _once(factory: pytest.TempPathFactory, name: str, fill: Callable[[Store], object]) -> Path:
+    own = factory.getbasetemp()
     shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
-    place = shared / "example-home"
-    with (shared / "example-home.lock").open("w") as lock:
+    place = shared / name
+    with (shared / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not place.exists():
-            loading = shared / "example-home.loading"
+            loading = shared / f"{name}.loading"
             shutil.rmtree(loading, ignore_errors=True)
             opened = get_store(loading)
-            load_example(opened)
+            fill(opened)
             opened.close()
             loading.rename(place)
     return place

@@ -1,5 +1,6 @@
 """A whole month through every money question, held against what was worked out by hand, to the cent."""
 
+import shutil
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -18,11 +19,10 @@ QUESTIONS = ("month", "waste", "reconciliation", "campaigns")
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Result]]:
-    folder: Path = tmp_path_factory.mktemp("month")
-    store = Store.open(folder / "home")
-    for name, path in month.write(folder).items():
-        ingest_file(store, path, name, Choices(timezone="UTC") if name == "jobs.txt" else Choices())
+def answers(closed_month: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Result]]:
+    place = tmp_path_factory.mktemp("month") / "home"
+    shutil.copytree(closed_month, place)
+    store = Store.open(place)
     with store.view() as view:
         yield {question: run(question, view, {}) for question in QUESTIONS}
     store.close()

@@ -30,7 +30,7 @@ def example(example_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     store.close()
 
 
-@pytest.mark.parametrize("question", in_turn(sorted(analysis.QUESTIONS)))
+@pytest.mark.parametrize("question", in_turn(sorted(analysis.QUESTIONS), of=4))
 def test_every_question_on_the_example(example: Store, question: str) -> None:
     found = set()
     asked = EVERYTHING | (

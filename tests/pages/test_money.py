@@ -2,6 +2,7 @@
 
 import io
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -23,14 +24,12 @@ DOCS = Path(__file__).resolve().parents[2] / "docs" / "money.md"
 
 
 @pytest.fixture(scope="module")
-def month_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def month_home(closed_month: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A home with the made-up month, which no test changes."""
     place = tmp_path_factory.mktemp("money") / "home"
-    store = get_store(place)
-    for name, path in money_month.write(tmp_path_factory.mktemp("files")).items():
-        ingest_file(store, path, name, Choices(timezone="UTC") if name == "jobs.txt" else Choices())
+    shutil.copytree(closed_month, place)
     yield place
-    store.close()
+    get_store(place).close()
 
 
 def opened(app: App, **query: str) -> AppTest:
