@@ -11,6 +11,7 @@ from analysis.spend import compute_spend, filters_of
 from data.queries import spend as queries
 from models.cost import split_by_phase
 from tests.analysis.conftest import Home, phases, pool, steps
+from tests.examples import some
 
 BOUNDARIES = ("compute", "campaign", "full")
 
@@ -105,7 +106,7 @@ def test_a_timer_in_two_files_counts_once(home: Home) -> None:
     pd.testing.assert_frame_equal(before, after)
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=some(8), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     mode=st.sampled_from(["sync", "async", "one_step_off", None]),
     pools=st.lists(

@@ -10,6 +10,7 @@ from data.job_details import job_hints, model_words
 from data.readers.base import Choices
 from data.run_details import SCHEDULER, PoolDetails, RunDetails, missing_for_cost, proposals, save_details
 from tests.data.fakes import steps_csv
+from tests.examples import in_turn
 from tests.samples import verl_log
 
 HEAD = "JobID|JobName|State|Start|End|AllocTRES|NNodes\n"
@@ -90,19 +91,22 @@ def test_jobs_whose_times_nobody_knows_propose_no_count(store) -> None:
 
 @pytest.mark.parametrize(
     ("model", "platform"),
-    [
-        ("h100", "h100-sxm"),
-        ("nvidia_h100_80gb_hbm3", "h100-sxm"),
-        ("nvidia_h200", "h200-sxm"),
-        ("h200_nvl", "h200-nvl"),
-        ("a100_80gb", "a100-80gb-sxm"),
-        ("gb200", "gb200-nvl72"),
-        ("mi300x", "mi300x"),
-        ("h200", None),
-        ("a100", None),
-        ("h100_pcie", None),
-        ("v100", None),
-    ],
+    in_turn(
+        [
+            ("h100", "h100-sxm"),
+            ("nvidia_h100_80gb_hbm3", "h100-sxm"),
+            ("nvidia_h200", "h200-sxm"),
+            ("h200_nvl", "h200-nvl"),
+            ("a100_80gb", "a100-80gb-sxm"),
+            ("gb200", "gb200-nvl72"),
+            ("mi300x", "mi300x"),
+            ("h200", None),
+            ("a100", None),
+            ("h100_pcie", None),
+            ("v100", None),
+        ],
+        of=2,
+    ),
 )
 def test_a_model_is_a_platform_only_where_it_can_be_no_other(store, model, platform) -> None:
     found = hints(store, job(1, "00:00:00", "01:00:00", f"gres/gpu:{model}=8"))

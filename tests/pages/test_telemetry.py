@@ -12,6 +12,7 @@ from data.run_details import current_details, missing_for_cost
 from data.store import Store
 from pages.parts import run_form
 from pages.parts.upload_actions import Card
+from tests.examples import in_turn
 
 App = Callable[..., AppTest]
 
@@ -143,13 +144,16 @@ def test_saved_details_complete_the_run(app: App, store: Store) -> None:
 
 @pytest.mark.parametrize(
     ("name", "content", "words"),
-    [
-        ("empty.csv", b"", "empty"),
-        ("noise.bin", bytes(range(256)) * 40, "noise.bin"),
-        ("header.csv", b"timestamp, utilization.gpu [%], power.draw [W]\n", "header.csv"),
-        ("letter.txt", b"Dear all,\nplease find attached nothing.\n", "letter.txt"),
-        ("http.jsonl", b'{"path":"/a","status":200,"latency_ms":3}\n' * 5, "http.jsonl"),
-    ],
+    in_turn(
+        [
+            ("empty.csv", b"", "empty"),
+            ("noise.bin", bytes(range(256)) * 40, "noise.bin"),
+            ("header.csv", b"timestamp, utilization.gpu [%], power.draw [W]\n", "header.csv"),
+            ("letter.txt", b"Dear all,\nplease find attached nothing.\n", "letter.txt"),
+            ("http.jsonl", b'{"path":"/a","status":200,"latency_ms":3}\n' * 5, "http.jsonl"),
+        ],
+        of=2,
+    ),
 )
 def test_bad_input_gets_an_answer_with_the_file_and_a_remedy(
     app: App, store: Store, name: str, content: bytes, words: str
