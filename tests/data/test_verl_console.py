@@ -287,7 +287,7 @@ def test_a_log_without_steps_is_refused(tmp_path: Path) -> None:
         read_console(log(*config_lines()), tmp_path)
 
 
-@pytest.mark.parametrize("form", [".3f", "", ".17g"])
+@pytest.mark.parametrize("form", [".3f", "", pytest.param(".17g", marks=pytest.mark.full)])
 def test_a_log_cut_at_any_byte_never_tells_a_wrong_number(form: str, tmp_path: Path) -> None:
     rows = [line(s, values(s, step_s=20.0 + s / 7), prefix="", form=form) for s in (1, 2, 3)]
     text = log(*rows)

@@ -99,9 +99,19 @@ def seen(app: Callable[..., AppTest], example: Store, drawn: dict[str, AppTest])
     return look
 
 
+@pytest.fixture(scope="session")
+def empty_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A closed home without a file, made once: a copy opens in half the time that a new one takes."""
+    place = tmp_path_factory.mktemp("empty") / "home"
+    get_store(place).close()
+    return place
+
+
 @pytest.fixture
-def store(home: Path) -> Store:
+def store(empty_home: Path, home: Path) -> Store:
     """The open store of the home."""
+    if not home.exists():
+        shutil.copytree(empty_home, home)
     return get_store(home)
 
 

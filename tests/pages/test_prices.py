@@ -88,9 +88,9 @@ def test_a_rate_is_entered_and_echoed_both_ways(page: Callable[..., AppTest], st
     assert "1 EUR = 1.25 USD, 1 USD = 0.8 EUR" in text(at)
 
 
-def test_runs_are_repriced_beside_what_is_stored(app: Callable[..., AppTest], loaded: Store) -> None:
+def test_runs_are_repriced_beside_what_is_stored(app: Callable[..., AppTest], example: Store) -> None:
     at = app("prices.py")
     at.selectbox(key="reprice_kind").set_value("on_demand.neocloud").run()
     assert not at.exception
     assert "what is stored stays as it is" in text(at)
-    assert loaded.workspace.decisions(kinds=("price",)) == []
+    assert example.workspace.decisions(kinds=("price",)) == []

@@ -192,16 +192,16 @@ def test_names_never_act_as_markdown(text: str) -> None:
             assert escaped[position - 1] == "\\"
 
 
-def test_what_happened_to_the_home_is_said_until_it_is_dismissed(app: App, loaded: Store) -> None:
-    loaded.notices.append("Telemetry was rebuilt from 3 original files.")
+def test_what_happened_to_the_home_is_said_until_it_is_dismissed(app: App, example: Store) -> None:
+    example.notices.append("Telemetry was rebuilt from 3 original files.")
     try:
         at = app()
         assert any("rebuilt from 3" in item.value for item in at.info)
         at.button(key="home_notices_dismiss").click().run()
         assert not any("rebuilt" in item.value for item in at.info)
-        loaded.notices.append("Another thing.")
+        example.notices.append("Another thing.")
         assert [item.value for item in at.run().info if "thing" in item.value or "rebuilt" in item.value] == [
             "Another thing."
         ]
     finally:
-        loaded.notices.clear()
+        example.notices.clear()
