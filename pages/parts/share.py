@@ -43,9 +43,10 @@ def share_bar(results: Sequence[Result], title: str) -> None:
     if not results:
         return
     first = results[0]
+    store = current().store  # a file is written in a thread that has no session to ask
 
     def frozen(redaction: Redaction, name: str) -> FrozenReport:
-        return freeze(list(results), name, options(current().store, redaction))
+        return freeze(list(results), name, options(store, redaction))
 
     def asked() -> Mapping[str, Any]:
         return {"questions": [{"question": r.analysis, "params": _plain(r.params)} for r in results]}

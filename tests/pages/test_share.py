@@ -3,14 +3,19 @@
 import base64
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import analysis
+from analysis.result import Result
 from charts.figures import FIGURES
+from pages.parts import share
+from reports.export import make
 from reports.figures import freeze_figure
 from reports.freeze import FreezeOptions, freeze
 from reports.links import LinkBook
@@ -224,3 +229,17 @@ def test_with_sign_in_configured_nothing_is_drawn_for_a_stranger(home):
     assert [b.label for b in at.button] == ["Sign in"]
     assert len(at.selectbox) == 0
     assert not (home / "telemetry.duckdb").exists()
+
+
+def test_a_file_is_written_in_a_thread_that_has_no_session(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    held: list[share.Shared] = []
+    monkeypatch.setattr(share, "_bar", lambda shared, results: held.append(shared))
+    monkeypatch.setattr(share, "current", lambda: SimpleNamespace(store=None))
+    result = Result("ledger", {}, "No run is loaded.")
+    share.share_bar([result], "Money")
+    monkeypatch.undo()
+    with ThreadPoolExecutor(1) as threads:
+        report = threads.submit(held[0].freeze, Redaction(), "March").result()
+    assert make("html", report).data.startswith(b"<!") and report.title == "March"
