@@ -9,12 +9,11 @@ import json
 import sqlite3
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, cast, get_args
 
 from data.errors import UserError
+from data.kept_documents import Change, Kept
 from data.workspace import Workspace, utc_now
 
-Change = Literal["saved", "renamed", "deleted", "restored"]
 LONGEST_TITLE = 120
 MOST_BYTES = 4_000_000
 
@@ -68,6 +67,7 @@ SELECT h.notebook, h.version, h.at, h.change, h.title, h.document,
 FROM notebook_history h
 """
 _LAST = "h.version = (SELECT max(l.version) FROM notebook_history l WHERE l.notebook = h.notebook)"
+_KEPT = Kept("notebook", "title", LONGEST_TITLE, _SELECT, _LAST)
 
 
 class Notebooks:
@@ -79,10 +79,7 @@ class Notebooks:
     def all(self, *, deleted: bool = False) -> list[Saved]:
         """Return the live ones, newest change first; with `deleted` those that were deleted instead."""
         with self._workspace.reading() as con:
-            rows = con.execute(
-                f"{_SELECT} WHERE {_LAST} AND (h.change = 'deleted') = ? ORDER BY h.id DESC", (deleted,)
-            ).fetchall()
-        return [_saved(row) for row in rows]
+            return [_saved(row) for row in _KEPT.rows(con, deleted=deleted)]
 
     def get(self, notebook: int) -> Saved:
         """Return a notebook, deleted or not; raises UserError when there never was one of this number."""
@@ -97,9 +94,9 @@ class Notebooks:
                 (notebook,),
             ).fetchall()
         if not rows:
-            raise _unknown(notebook)
+            raise _KEPT.unknown(notebook)
         return [
-            Entry(r["version"], datetime.fromisoformat(r["at"]), _change(r["change"]), r["title"])
+            Entry(r["version"], datetime.fromisoformat(r["at"]), _KEPT.change(r["change"]), r["title"])
             for r in rows
         ]
 
@@ -139,7 +136,9 @@ class Notebooks:
         """Keep a notebook once more, titled '… (copy)' or with the next free number."""
         with self._workspace.connect() as con:
             held = _last(con, notebook)
-            return _append(con, None, "saved", held.document, _copy_title(con, held.title), at)
+            return _append(
+                con, None, "saved", held.document, _KEPT.copy_name(held.title, _KEPT.names(con)), at
+            )
 
     def delete(self, notebook: int, *, at: datetime | None = None) -> Saved:
         """Take a live notebook from the list; `restore` brings it back."""
@@ -173,7 +172,7 @@ def _append(
     """Add a version; a notebook without a number gets the next one."""
     number, version = notebook, 1
     if number is None:
-        (number,) = con.execute("SELECT coalesce(max(notebook), 0) + 1 FROM notebook_history").fetchone()
+        number = _KEPT.next_number(con)
     else:
         version = _last(con, number).version + 1
     text = _titled(document, title)
@@ -184,7 +183,7 @@ def _append(
     con.execute(
         "INSERT INTO notebook_history (notebook, version, at, change, title, document) "
         "VALUES (?, ?, ?, ?, ?, ?)",
-        (number, version, (at or utc_now()).isoformat(), change, _clean(title), text),
+        (number, version, (at or utc_now()).isoformat(), change, _KEPT.clean(title), text),
     )
     return _last(con, int(number))
 
@@ -200,22 +199,13 @@ def _at(con: sqlite3.Connection, notebook: int, version: int) -> Saved:
 
 
 def _last(con: sqlite3.Connection, notebook: int) -> Saved:
-    row = con.execute(
-        f"{_SELECT} WHERE h.notebook = ? ORDER BY h.version DESC LIMIT 1", (notebook,)
-    ).fetchone()
-    if row is None:
-        raise _unknown(notebook)
-    return _saved(row)
+    return _saved(_KEPT.last_row(con, notebook))
 
 
 def _alive(held: Saved) -> Saved:
     if held.deleted:
-        raise UserError(f"Notebook '{held.title}' is deleted", "notebook", "Bring it back first.")
+        raise _KEPT.is_deleted(held.title)
     return held
-
-
-def _unknown(notebook: int) -> UserError:
-    return UserError(f"There is no notebook {notebook}", "notebook", "Pick one of the list.")
 
 
 def _conflict(held: Saved) -> Conflict:
@@ -227,31 +217,6 @@ def _conflict(held: Saved) -> Conflict:
         "Reload what it saved, or keep yours as a copy; nothing is lost.",
         newer=held,
     )
-
-
-def _copy_title(con: sqlite3.Connection, title: str) -> str:
-    rows = con.execute(
-        f"SELECT h.title FROM notebook_history h WHERE {_LAST} AND h.change <> 'deleted'"
-    ).fetchall()
-    taken = {str(row["title"]).casefold() for row in rows}
-    number = 1
-    while True:
-        tail = " (copy)" if number == 1 else f" (copy {number})"
-        found = f"{title[: LONGEST_TITLE - len(tail)]}{tail}"
-        if found.casefold() not in taken:
-            return found
-        number += 1
-
-
-def _clean(title: str) -> str:
-    found = " ".join(title.split())
-    if not found:
-        raise UserError("A notebook needs a title", "title", "Type one.")
-    if len(found) > LONGEST_TITLE:
-        raise UserError(
-            f"The title has {len(found)} letters", "title", f"Use one of at most {LONGEST_TITLE} letters."
-        )
-    return found
 
 
 def _loaded(document: str) -> dict[str, object]:
@@ -270,14 +235,8 @@ def _title_in(document: str) -> str:
 
 def _titled(document: str, title: str) -> str:
     """The stored form: the document with this title, equal for equal content."""
-    raw = {**_loaded(document), "title": _clean(title)}
+    raw = {**_loaded(document), "title": _KEPT.clean(title)}
     return json.dumps(raw, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-
-
-def _change(text: str) -> Change:
-    if text not in get_args(Change):
-        raise UserError(f"Unknown change '{text}' of a notebook", "notebook_history", "Update the app.")
-    return cast("Change", text)
 
 
 def _saved(row: sqlite3.Row) -> Saved:
@@ -288,5 +247,5 @@ def _saved(row: sqlite3.Row) -> Saved:
         document=row["document"],
         created=datetime.fromisoformat(row["created"]),
         changed=datetime.fromisoformat(row["at"]),
-        change=_change(row["change"]),
+        change=_KEPT.change(row["change"]),
     )

@@ -9,12 +9,12 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, cast, get_args
+from typing import Any
 
 from data.errors import UserError
+from data.kept_documents import Change, Kept
 from data.workspace import Workspace, utc_now
 
-Change = Literal["saved", "renamed", "deleted", "restored"]
 LONGEST_NAME = 80
 
 
@@ -64,6 +64,7 @@ SELECT h.id AS entry, h.scenario, h.at, h.change, h.name, h.document,
 FROM scenario_history h
 """
 _LAST = "h.id = (SELECT max(l.id) FROM scenario_history l WHERE l.scenario = h.scenario)"
+_KEPT = Kept("scenario", "name", LONGEST_NAME, _SELECT, _LAST)
 
 
 class Scenarios:
@@ -75,10 +76,7 @@ class Scenarios:
     def all(self, *, deleted: bool = False) -> list[Scenario]:
         """Return the live ones, newest change first; with `deleted` those that were deleted instead."""
         with self._workspace.reading() as con:
-            rows = con.execute(
-                f"{_SELECT} WHERE {_LAST} AND (h.change = 'deleted') = ? ORDER BY h.id DESC", (deleted,)
-            ).fetchall()
-        return [_scenario(row) for row in rows]
+            return [_scenario(row) for row in _KEPT.rows(con, deleted=deleted)]
 
     def get(self, scenario: int) -> Scenario:
         """Return a scenario, deleted or not; raises UserError when there never was one of this number."""
@@ -90,7 +88,7 @@ class Scenarios:
         with self._workspace.reading() as con:
             rows = con.execute(f"{_SELECT} WHERE h.scenario = ? ORDER BY h.id", (scenario,)).fetchall()
         if not rows:
-            raise _unknown(scenario)
+            raise _KEPT.unknown(scenario)
         return [_scenario(row) for row in rows]
 
     def save(self, name: str, content: Content, *, at: datetime | None = None) -> Scenario:
@@ -116,7 +114,7 @@ class Scenarios:
         """Keep the content of a scenario once more, named '… (copy)' or with the next free number."""
         with self._workspace.connect() as con:
             held = _last(con, scenario)
-            return _append(con, None, "saved", _copy_name(con, held.name), held.content, at)
+            return _append(con, None, "saved", _KEPT.copy_name(held.name, _KEPT.names(con)), held.content, at)
 
     def delete(self, scenario: int, *, at: datetime | None = None) -> Scenario:
         """Take a live scenario from the list; `restore` brings it back."""
@@ -139,8 +137,8 @@ class Scenarios:
                     f"Scenario {scenario} has no version {entry}", "entry", "Pick one of its history."
                 )
             was = _scenario(row)
-            taken = was.name.casefold() in _names(con, but=held.id)
-            name = _copy_name(con, was.name) if taken else was.name
+            taken = was.name.casefold() in _KEPT.names(con, but=held.id)
+            name = _KEPT.copy_name(was.name, _KEPT.names(con)) if taken else was.name
             return _append(con, held.id, "restored", name, was.content, at)
 
 
@@ -157,7 +155,7 @@ def _append(
         raise UserError("A scenario needs at least one question", "scenario", "Save it from a page.")
     number = scenario
     if number is None:
-        (number,) = con.execute("SELECT coalesce(max(scenario), 0) + 1 FROM scenario_history").fetchone()
+        number = _KEPT.next_number(con)
     stamp = (at or utc_now()).isoformat()
     con.execute(
         "INSERT INTO scenario_history (scenario, at, change, name, document) VALUES (?, ?, ?, ?, ?)",
@@ -167,55 +165,21 @@ def _append(
 
 
 def _last(con: sqlite3.Connection, scenario: int) -> Scenario:
-    row = con.execute(f"{_SELECT} WHERE h.scenario = ? ORDER BY h.id DESC LIMIT 1", (scenario,)).fetchone()
-    if row is None:
-        raise _unknown(scenario)
-    return _scenario(row)
+    return _scenario(_KEPT.last_row(con, scenario))
 
 
 def _live(con: sqlite3.Connection, scenario: int) -> Scenario:
     held = _last(con, scenario)
     if held.deleted:
-        raise UserError(f"Scenario '{held.name}' is deleted", "scenario", "Bring it back first.")
+        raise _KEPT.is_deleted(held.name)
     return held
 
 
-def _unknown(scenario: int) -> UserError:
-    return UserError(f"There is no scenario {scenario}", "scenario", "Pick one of the list.")
-
-
-def _names(con: sqlite3.Connection, but: int | None = None) -> set[str]:
-    """Names of live scenarios but one, folded: two that differ by case alone would be mistaken."""
-    rows = con.execute(
-        f"SELECT h.name FROM scenario_history h WHERE {_LAST} AND h.change <> 'deleted' "
-        "AND h.scenario IS NOT ?",
-        (but,),
-    ).fetchall()
-    return {str(row["name"]).casefold() for row in rows}
-
-
 def _free_name(con: sqlite3.Connection, name: str, but: int | None = None) -> str:
-    clean = " ".join(name.split())
-    if not clean:
-        raise UserError("A scenario needs a name", "name", "Type one.")
-    if len(clean) > LONGEST_NAME:
-        raise UserError(
-            f"The name has {len(clean)} letters", "name", f"Use one of at most {LONGEST_NAME} letters."
-        )
-    if clean.casefold() in _names(con, but):
+    clean = _KEPT.clean(name)
+    if clean.casefold() in _KEPT.names(con, but):
         raise UserError(f"There is a scenario '{clean}' already", "name", "Use another name.")
     return clean
-
-
-def _copy_name(con: sqlite3.Connection, name: str) -> str:
-    taken = _names(con)
-    number = 1
-    while True:
-        tail = " (copy)" if number == 1 else f" (copy {number})"
-        found = f"{name[: LONGEST_NAME - len(tail)]}{tail}"
-        if found.casefold() not in taken:
-            return found
-        number += 1
 
 
 def _document(content: Content) -> str:
@@ -233,9 +197,6 @@ def _document(content: Content) -> str:
 
 def _scenario(row: sqlite3.Row) -> Scenario:
     raw = json.loads(row["document"])
-    change = str(row["change"])
-    if change not in get_args(Change):
-        raise UserError(f"Unknown change '{change}' of a scenario", "scenario_history", "Update the app.")
     return Scenario(
         id=row["scenario"],
         entry=row["entry"],
@@ -248,5 +209,5 @@ def _scenario(row: sqlite3.Row) -> Scenario:
         ),
         created=datetime.fromisoformat(row["created"]),
         changed=datetime.fromisoformat(row["at"]),
-        change=cast("Change", change),
+        change=_KEPT.change(row["change"]),
     )
