@@ -57,13 +57,14 @@ def parameter(section: Mapping[str, Any]) -> dict[str, str]:
 
 
 def sql_facts(rows: Mapping[str, Any]) -> str:
-    """Return what a statement read and gave, '1,234 rows scanned · 20 returned'; '' if not known."""
+    """Return what a statement read and gave, '1,234 rows scanned · 20 returned · a column changed'; or ''."""
     parts = []
     if rows.get("scanned") is not None:
         parts.append(f"{rows['scanned']:,} rows scanned")
     if rows.get("returned") is not None:
         cut = ", cut at the limit: there are more" if rows.get("cut") else ""
         parts.append(f"{rows['returned']:,} returned{cut}")
+    parts.extend(rows.get("notes", ()))
     return " · ".join(parts)
 
 

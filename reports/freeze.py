@@ -143,7 +143,7 @@ def section_defaults(kind: str = "analysis") -> dict[str, Any]:
     """Return a section with nothing in it.
 
     `kind` is analysis, text, sql, chart, metric or parameter; `state` done, failed, blocked, stale or
-    not_run, with a sentence in `problem` unless done. `rows` tells of SQL {scanned, returned, cut};
+    not_run, with a sentence in `problem` unless done. `rows` tells of SQL {scanned, returned, cut, notes};
     `source` is the cell that a chart or metric uses; `parameters` are the values used by name;
     `cell` is a notebook's cell. `hidden` says why a section shows nothing of what it has.
     The rest is as in `analysis.result.Result`.

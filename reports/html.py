@@ -103,12 +103,6 @@ def render(report: FrozenReport, *, live: str = "") -> str:
     return text
 
 
-def with_link_note(page: str, expires_at: datetime | None) -> str:
-    """Return the page with the sentence that says until when its link opens."""
-    until = f"This link opens until {_moment(expires_at)}." if expires_at else "This link has no expiry date."
-    return page.replace(EXPIRY_MARK, html.escape(until), 1)
-
-
 def policy_of(page: str) -> str:
     """Return the content security policy that the page carries, for the HTTP header."""
     found = _CSP_META.search(page, 0, _CSP_REACH)

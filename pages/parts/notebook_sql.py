@@ -41,6 +41,8 @@ def show_sql(cell: SqlCell, here: Place) -> None:
         placeholder=UNKNOWN,
         alt=f"Rows of {cell.name}",
     )
+    if output.sql is not None and output.sql.notes:
+        st.caption(f"Columns changed: {'; '.join(md_escape(note) for note in output.sql.notes)}")
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.caption(told(output), width="content")
         whole = output.table

@@ -189,11 +189,11 @@ def _sql(cell: SqlCell, done: Output | None) -> dict[str, Any]:
     if done is None or done.table is None:
         return {}
     facts = done.sql
-    told = (
-        {}
-        if facts is None
-        else {"scanned": facts.rows_scanned, "returned": facts.rows_returned, "cut": facts.cut}
-    )
+    told: dict[str, Any] = {}
+    if facts is not None:
+        told = {"scanned": facts.rows_scanned, "returned": facts.rows_returned, "cut": facts.cut}
+        if facts.notes:  # absent otherwise, so that a report of before keeps its hash
+            told["notes"] = list(facts.notes)
     return {
         "rows": told,
         "tables": {cell.name: rows_of(done.table)},

@@ -51,12 +51,16 @@ class Cancelled(UserError):  # noqa: N818 - the word on screen; its base is an E
 
 @dataclass(frozen=True)
 class SqlFacts:
-    """What an SQL cell read: rows scanned (None: not told), rows returned, whether cut off there, seconds."""
+    """What an SQL cell read: rows scanned (None: not told), rows returned, whether cut off there, seconds.
+
+    `notes` name columns that could not be kept as they were, and what they are now.
+    """
 
     rows_scanned: int | None
     rows_returned: int
     cut: bool
     seconds: float
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,8 @@ class Rows(Protocol):
     def cut(self) -> bool: ...
     @property
     def seconds(self) -> float: ...
+    @property
+    def notes(self) -> tuple[str, ...]: ...
 
 
 SqlValue = float | str | date
@@ -301,7 +307,7 @@ class _Run:
             else:
                 tables[name] = _table(cell, name, giving, outputs[source])
         answer = self._engine.sql(cell.sql, parameters, tables, self._cancel)
-        facts = SqlFacts(answer.rows_scanned, answer.rows_returned, answer.cut, answer.seconds)
+        facts = SqlFacts(answer.rows_scanned, answer.rows_returned, answer.cut, answer.seconds, answer.notes)
         return {"table": answer.table, "sql": facts}
 
 

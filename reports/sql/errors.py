@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from data.errors import UserError
 
 _PATH = re.compile(r"(?<![\w/])/(?:[\w.@%+~-]+/)*[\w.@%+~-]+")
+_CANDIDATES = "Candidate functions:\n"
 WIDTH = 100
+MOST_CANDIDATES = 3
 
 
 @dataclass
@@ -39,3 +41,13 @@ def at(sql: str, what: str, remedy: str, position: int | None) -> SqlError:
 def without_paths(text: str) -> str:
     """Words of the engine without names of files and folders of this machine."""
     return _PATH.sub("…", text)
+
+
+def short(text: str) -> str:
+    """Words of the engine with the first candidate functions of its list, and how many more there are."""
+    head, found, tail = text.partition(_CANDIDATES)
+    if not found:
+        return text
+    lines = [line.strip() for line in tail.splitlines() if line.strip()]
+    more = f"; and {len(lines) - MOST_CANDIDATES} more" if len(lines) > MOST_CANDIDATES else ""
+    return f"{head.strip()} Candidates: {'; '.join(lines[:MOST_CANDIDATES])}{more}"

@@ -21,7 +21,7 @@ import pyarrow as pa
 from data.snapshot import PARTS, held
 from reports.sql import gate
 from reports.sql.child import Order
-from reports.sql.errors import SqlError, at, without_paths
+from reports.sql.errors import SqlError, at, short, without_paths
 from reports.sql.schema import known_tables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -307,6 +307,6 @@ _REMEDIES = {
 def _refusal(order: Order, head: Mapping[str, Any]) -> SqlError:
     if head.get("memory"):
         return _memory(order)
-    what = without_paths(str(head["what"])).rstrip(".")
+    what = without_paths(short(str(head["what"]))).rstrip(".")
     remedy = head.get("remedy") or _REMEDIES.get(str(head.get("kind")), "Correct the SQL.")
     return at(order.sql, what[:1].upper() + what[1:], str(remedy), head.get("position"))

@@ -43,6 +43,7 @@ CELLS: dict[str, Any] = {
     ),
     "top": MetricCell(name="top", source="slow", column="step_s", summary="max", label="Slowest step"),
 }
+NOTE = "id: numbers of more than 15 digits: shown as text"
 TOP = Figure("top", "step_s", 90.25, "s", interval="none")
 DOCUMENT = Document(title="Weekly", cells=tuple(CELLS.values()))
 
@@ -54,7 +55,7 @@ def output(name: str, **more: Any) -> Output:
 def outputs(**changed: Output | None) -> dict[str, Output]:
     every: dict[str, Output | None] = {
         "spend": output("spend", result=sample_result()),
-        "slow": output("slow", table=ROWS, sql=SqlFacts(1_234, 2, True, 0.5)),
+        "slow": output("slow", table=ROWS, sql=SqlFacts(1_234, 2, True, 0.5, (NOTE,))),
         "bars": output("bars", table=ROWS),
         "top": output("top", value=TOP),
         **changed,
@@ -71,7 +72,7 @@ def test_every_cell_is_a_section_with_what_it_was_computed_from() -> None:
     words, least, spend, slow, bars, top = report.sections
     assert [s["kind"] for s in report.sections] == ["text", "parameter", "analysis", "sql", "chart", "metric"]
     assert least["parameters"] == slow["parameters"] == bars["parameters"] == {"least": 10.0}
-    assert slow["rows"] == {"scanned": 1_234, "returned": 2, "cut": True}
+    assert slow["rows"] == {"scanned": 1_234, "returned": 2, "cut": True, "notes": [NOTE]}
     assert slow["tables"]["slow"] == bars["tables"]["bars"] == ROWS.to_pylist()
     assert bars["figures"][0]["name"] == "bars" and bars["source"] == "slow"
     assert (top["headline"][0]["value"], top["headline"][0]["label"]) == (90.25, "Slowest step")
@@ -128,6 +129,7 @@ def test_the_page_holds_words_values_statements_and_numbers_without_a_script() -
     for part in (
         "Least steps least 10 steps parameter, of 0 steps to 100 steps",
         "1,234 rows scanned · 2 returned, cut at the limit: there are more",
+        NOTE,
         "select run, step_s from steps where step >= $least",
         "What is drawn · 2 rows",
         "Slowest step top 90.2 s",

@@ -3,14 +3,13 @@ import dataclasses
 import hashlib
 import json
 import re
-from datetime import UTC, datetime
 from html.parser import HTMLParser
 
 import pandas as pd
 
 from analysis.result import Notice
 from reports.freeze import freeze
-from reports.html import EXPIRY_MARK, plotly_js, policy_of, render, with_link_note
+from reports.html import EXPIRY_MARK, plotly_js, policy_of, render
 from tests.reports.samples import FORMULA, HOSTILE, NOW, draw
 
 
@@ -113,14 +112,10 @@ def test_synthetic_results_say_so(result):
     assert "Synthetic example data." in Page(render(freeze([made_up], "t", draw=draw))).text
 
 
-def test_link_note_stands_once_and_no_name_can_forge_it(result):
+def test_place_of_the_link_note_stands_once_and_no_name_can_forge_it(result):
     forged = dataclasses.replace(result, answer=f"{EXPIRY_MARK} This link opens until 2099")
     page = render(freeze([forged], "t", draw=draw, now=NOW))
     assert page.count(EXPIRY_MARK) == 1
-    noted = with_link_note(page, datetime(2026, 12, 7, 12, 0, tzinfo=UTC))
-    assert EXPIRY_MARK not in noted
-    assert "This link opens until 2026-12-07 12:00 UTC." in noted
-    assert "no expiry date" in with_link_note(page, None)
 
 
 def test_page_without_figures_needs_no_script(result):

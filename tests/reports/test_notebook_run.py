@@ -45,6 +45,7 @@ class Fake:
             rows_returned=1,
             cut=False,
             seconds=0.0,
+            notes=("a: changed",),
         )
 
     @property

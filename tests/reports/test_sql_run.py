@@ -15,7 +15,7 @@ from data.snapshot import snapshot
 from data.store import Store, get_store
 from data.tables import tables
 from reports.sql import rows, tree
-from reports.sql.errors import SqlError, at, without_paths
+from reports.sql.errors import SqlError, at, short, without_paths
 from reports.sql.run import Limits, run_sql, with_numbers
 from reports.sql.schema import HIDDEN, describe, known_tables
 
@@ -216,6 +216,16 @@ def test_the_caret_stands_under_the_place_also_in_a_long_line():
     assert len(line) <= 100
     assert error.column == long.index("nope") + 1
     assert at("SELECT 1", "What", "Do.", None).pointer == ""
+
+
+def test_a_long_list_of_candidates_is_cut(con):
+    with pytest.raises(duckdb.Error) as caught:
+        con.execute("SELECT date_trunc(1, 2, 3)")
+    told = short(str(caught.value))
+    assert "No function matches the given name" in told and "Candidates: date_trunc(part VARCHAR" in told
+    assert "more" in told.rpartition(";")[2] and "\n" not in told
+    assert told.count(" -> ") == 3
+    assert short("no list\nhere") == "no list\nhere"
 
 
 def test_words_of_the_engine_lose_their_paths_and_keep_the_rest():
