@@ -9,9 +9,9 @@ from pages.parts import notebook_session as session
 from pages.parts.figures import card_html
 from pages.parts.notebook_analysis import waits
 from pages.parts.notebook_new import metric_of
-from pages.parts.notebook_place import Place, put, rename_field, set_fields
+from pages.parts.notebook_place import Place, label_and_unit, put, rename_field, set_fields
 from pages.parts.notebook_run import answers_of
-from reports.notebook.document import LONGEST_TITLE, AnalysisCell, MetricCell, Summary, name_of
+from reports.notebook.document import AnalysisCell, MetricCell, Summary, name_of
 
 SUMMARIES = {
     "first": "first row",
@@ -53,16 +53,7 @@ def edit_metric(cell: MetricCell, here: Place) -> None:
             on_change=partial(_from, cell.id, key),
         )
         _which(cell, here)
-        for field, label, width in (("label", "Label", 220), ("unit", "Unit", 120)):
-            told = here.now.key(cell.id, field)
-            st.text_input(
-                label,
-                getattr(cell, field),
-                key=told,
-                width=width,
-                max_chars=LONGEST_TITLE,
-                on_change=partial(put, cell.id, told, field, ""),
-            )
+        label_and_unit(cell, 220)
         rename_field(cell, 220)
 
 

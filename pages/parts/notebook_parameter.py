@@ -6,10 +6,10 @@ from functools import partial
 import streamlit as st
 
 from pages.parts import notebook_session as session
-from pages.parts.notebook_place import Place, put, rename_field, set_fields
+from pages.parts.notebook_place import Place, label_and_unit, rename_field, set_fields
 from pages.parts.words import md_escape
 from reports.notebook import edit
-from reports.notebook.document import LONGEST_TITLE, ParameterCell
+from reports.notebook.document import ParameterCell
 
 INPUTS = {"slider": "Slider", "choice": "Choice", "date": "Date"}
 
@@ -56,16 +56,7 @@ def edit_parameter(cell: ParameterCell, here: Place) -> None:
             on_change=partial(_kind, cell.id, key),
         )
         rename_field(cell, 220)
-        for field, label, width in (("label", "Label", 240), ("unit", "Unit", 120)):
-            told = here.now.key(cell.id, field)
-            st.text_input(
-                label,
-                getattr(cell, field),
-                key=told,
-                width=width,
-                max_chars=LONGEST_TITLE,
-                on_change=partial(put, cell.id, told, field, ""),
-            )
+        label_and_unit(cell, 240)
         _limits(cell, here)
 
 

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
-from reports.notebook.run import Output
 
 from pages.parts import notebook_session as session
 from pages.parts.notebook_form import Offered
 from pages.parts.notebook_run import Answers
 from pages.parts.state import PageState
 from reports.notebook import edit
-from reports.notebook.document import AnyCell, Document, name_of
+from reports.notebook.document import LONGEST_TITLE, AnyCell, Document, MetricCell, ParameterCell, name_of
+from reports.notebook.run import Output
 
 TYPED = ("markdown", "sql")
 """Fields that are saved while a person types: one step of undo."""
@@ -55,6 +55,20 @@ def rename_field(cell: AnyCell, width: int = 300) -> None:
         on_change=partial(_rename, cell.id, key),
         help="By this name later cells use it: small letters, digits and _.",
     )
+
+
+def label_and_unit(cell: MetricCell | ParameterCell, width: int) -> None:
+    """Draw the fields of a cell's label, `width` pixels wide, and unit."""
+    for field, label, pixels in (("label", "Label", width), ("unit", "Unit", 120)):
+        key = session.held().key(cell.id, field)
+        st.text_input(
+            label,
+            getattr(cell, field),
+            key=key,
+            width=pixels,
+            max_chars=LONGEST_TITLE,
+            on_change=partial(put, cell.id, key, field, ""),
+        )
 
 
 def _rename(cell_id: str, key: str) -> None:
