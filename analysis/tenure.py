@@ -42,6 +42,7 @@ from analysis.tenure_tables import (
     USE,
     break_even_rows,
     by_use,
+    duration,
     life_rows,
     npv_rows,
     option_rows,
@@ -234,22 +235,6 @@ def _days(view: View, params: TenureParams, platform: str) -> pd.DataFrame:
     return table(out, columns, columns[1:])
 
 
-def duration(demand: Demand | None, fleets: Fleets | None) -> pd.DataFrame:
-    """Demand as a duration curve: for `time_frac` of the time at least `gpus` are needed; with the fleets."""
-    rows: list[Row] = []
-    seen = 0.0
-    for gpus, share in sorted(demand.levels, reverse=True) if demand is not None else ():
-        if share <= 0:
-            continue
-        seen += share
-        rows.append({"time_frac": min(1.0, seen), "from_frac": seen - share, "gpus": gpus})
-    for row in rows:
-        for name in ("own", "mixed_reserved", "mixed_own"):
-            row[name] = fleets.sizes.get(name) if fleets is not None else None
-    names = ["from_frac", "time_frac", "gpus", "own", "mixed_reserved", "mixed_own"]
-    return table(rows, names, names)
-
-
 def _why(setup: Setup) -> dict[str, str]:
     """Why an option has no cost."""
     out = {name: one.note for name, one in setup.rates.items() if one.value is None}
@@ -403,4 +388,4 @@ def _market(view: View) -> str:
     return f" Rents do not only fall: one-year H100 contracts stood at {listing(told)} (market index)."
 
 
-__all__ = ["TenureParams", "bought", "compute", "demand_of", "duration"]
+__all__ = ["TenureParams", "bought", "compute", "demand_of"]

@@ -9,7 +9,7 @@ from analysis.own_cost import p10_p90
 from analysis.own_inputs import Setting
 from analysis.tenure_cases import OPTIONS, RATES, Case, Fleets, Setup, costs_of, flat_case
 from models.own_cost import own_cost
-from models.tenure import Cost, break_even_months
+from models.tenure import Cost, Demand, break_even_months
 
 OPTION_COLUMNS = (
     "option", "label", "usd_per_useful_gpu_h", "low_usd", "high_usd", "cheapest_frac", "total_usd",
@@ -244,3 +244,19 @@ def life_rows(setup: Setup, fleets: Fleets, years: Sequence[float]) -> pd.DataFr
         )
     names = ("life_years", "usd_per_gpu_h", "usd_per_useful_gpu_h", "chosen")
     return table(rows, names, names[:3])
+
+
+def duration(demand: Demand | None, fleets: Fleets | None) -> pd.DataFrame:
+    """Demand as a duration curve: for `time_frac` of the time at least `gpus` are needed; with the fleets."""
+    rows: list[Row] = []
+    seen = 0.0
+    for gpus, share in sorted(demand.levels, reverse=True) if demand is not None else ():
+        if share <= 0:
+            continue
+        seen += share
+        rows.append({"time_frac": min(1.0, seen), "from_frac": seen - share, "gpus": gpus})
+    for row in rows:
+        for name in ("own", "mixed_reserved", "mixed_own"):
+            row[name] = fleets.sizes.get(name) if fleets is not None else None
+    names = ["from_frac", "time_frac", "gpus", "own", "mixed_reserved", "mixed_own"]
+    return table(rows, names, names)
