@@ -150,34 +150,22 @@ class LinkBook:
         A live link has a `recipe` and no report hash, a frozen one the other way round.
         """
         check_span(expires_in)
-        if kind not in get_args(Kind) or (kind == "live") != (recipe is not None):
-            raise ValueError(f"a {kind} link with recipe {recipe}")
         token = secrets.token_urlsafe(TOKEN_BYTES)
         made = now or datetime.now(UTC)
-        values: dict[str, Any] = {
+        values = {
             "token_sha256": token_hash(token),
-            "report_sha256": report_hash,
-            "report_file": f"{report_hash}.html" if report_hash else "",
+            **_target(report_hash, kind, recipe),
             "title": title,
             "created_at": _text(made),
             "expires_at": _text(made + expires_in) if expires_in else None,
             "question": question,
             "params": _json(dict(params or {})),
-            "kind": kind,
-            "label": _label(label),
-            "passphrase": phrases.keep(passphrase) if passphrase else None,
-            "embed_origins": " ".join(origins(embed_origins)),
             "exportable": int(exportable),
             "hidden": hidden,
-            "recipe": _json(dict(recipe)) if recipe is not None else None,
-            "card": _json(dict(card)) if card else None,
+            **_chosen(label, passphrase, embed_origins, card),
         }
         with self._workspace.connect() as db:
-            number = db.execute(
-                f"INSERT INTO links ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})",
-                tuple(values.values()),
-            ).lastrowid
-            return NewLink(_link(_row(db, number)), token)
+            return NewLink(_inserted(db, values), token)
 
     def open(self, token: str, *, count: bool = True, now: datetime | None = None) -> Link | None:
         """Return the open link of a token and count the opening; None if unknown or closed for any reason."""
@@ -286,6 +274,39 @@ class LinkBook:
             sets = ", ".join(f"{k} = ?" for k in columns)
             db.execute(f"UPDATE links SET {sets} WHERE id = ?", (*values, row["id"]))
             return _link(_row(db, row["id"]))
+
+
+def _target(report_hash: str, kind: Kind, recipe: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Columns of what a link opens; ValueError for a live one without recipe or a frozen one with."""
+    if kind not in get_args(Kind) or (kind == "live") != (recipe is not None):
+        raise ValueError(f"a {kind} link with recipe {recipe}")
+    return {
+        "kind": kind,
+        "report_sha256": report_hash,
+        "report_file": f"{report_hash}.html" if report_hash else "",
+        "recipe": _json(dict(recipe)) if recipe is not None else None,
+    }
+
+
+def _chosen(
+    label: str, passphrase: str | None, embed_origins: Iterable[str], card: Mapping[str, str] | None
+) -> dict[str, Any]:
+    """Columns of what a person chose for a link; LinkError when it may not have that."""
+    return {
+        "label": _label(label),
+        "passphrase": phrases.keep(passphrase) if passphrase else None,
+        "embed_origins": " ".join(origins(embed_origins)),
+        "card": _json(dict(card)) if card else None,
+    }
+
+
+def _inserted(db: sqlite3.Connection, values: Mapping[str, Any]) -> Link:
+    """Add a row; its columns are named by our own code alone."""
+    number = db.execute(
+        f"INSERT INTO links ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})",
+        tuple(values.values()),
+    ).lastrowid
+    return _link(_row(db, number))
 
 
 def _find(db: sqlite3.Connection, ref: str) -> sqlite3.Row:
