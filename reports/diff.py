@@ -261,7 +261,8 @@ def _assumed(sections: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     for item in (one for section in sections for one in section["assumptions"]):
         value = "hidden" if item.get("hidden") else _shown(item["value"]) or "not published"
         status = str(item["status"]).replace("_", " ")
-        words = f"{value} {item['unit']} ({status}, {item['source']}, {item['date']})"
+        about = ", ".join(str(part) for part in (status, item["source"], item["date"]) if part)
+        words = f"{value} {item['unit']} ({about})"
         said = found.setdefault(_VERSION.sub("", str(item["name"])), [])
         if words not in said:
             said.append(words)

@@ -72,7 +72,7 @@ def test_an_exact_amount_is_neither_and_a_missing_one_says_why() -> None:
 def test_versions_parameters_and_assumptions_are_told_apart() -> None:
     later = result(
         params={"price": "c.d", "runs": ["x"]},
-        assumptions=(Assumption("price (p-1@2)", 3.0, "USD per GPU-hour", "user", "quote", "2026-02"),),
+        assumptions=(Assumption("price (p-1@2)", 3.0, "USD per GPU-hour", "user", "quote", ""),),
         versions={"data_version": "2", "formulas": "2", "price_book": "2026-01", "prices": ["p-1@2"]},
     )
     found = diff(frozen(result()), frozen(later))
@@ -83,7 +83,9 @@ def test_versions_parameters_and_assumptions_are_told_apart() -> None:
     (assumed,) = found.assumptions
     assert assumed.name == "price (p-1)"
     assert (
-        assumed.then.startswith("2 USD") and "vendor spec" in assumed.then and assumed.now.startswith("3 USD")
+        assumed.then.startswith("2 USD")
+        and "vendor spec" in assumed.then
+        and assumed.now == "3 USD per GPU-hour (user, quote)"
     )
 
 
