@@ -153,7 +153,7 @@ class CadenceParams(CommonParams):
         if not self.len_p50 < self.len_p95 < self.len_max:
             raise ValueError("lengths must rise: len_p50 < len_p95 < len_max")
         if bool(self.second_gpus) != bool(self.second_step_s):
-            raise ValueError("a second size needs both its GPUs and its step: second_gpus, second_step_s")
+            raise ValueError("a second size needs both its GPUs and its step")
         return self
 
     def specs(self) -> tuple[CampaignSpec, ...]:

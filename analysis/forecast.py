@@ -276,7 +276,7 @@ def _notices(basis: Basis) -> list[Notice]:
         words = (
             f"How far spend moves from month to month is not measured ({whole} whole "
             f"{plural('month', whole)}, {MONTHS_FOR_LEVEL} are needed): {percent(DEFAULT_LEVEL)} a month is "
-            "taken, a guess. Give yours (level_change_frac)."
+            "taken, a guess: give yours."
         )
         out.append(Notice("level_guessed", words, "level_change_frac"))
     if basis.uses_history and not basis.params.stop:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import plotly.graph_objects as go
 import pytest
 
+from analysis.forecast_model import NO_TEAM
 from analysis.result import Result
 from charts import capacity, commitments, forecast, pools, sandbox_plan, sync_engines
 from charts.figures import FIGURES
@@ -139,3 +140,13 @@ def test_whiskers_of_an_engine_are_its_seconds_in_dollars() -> None:
     fig = sync_engines.engines(made.weight_sync())
     now = next(t for t in fig.data if t.name == "in use")
     assert (now.x[0], now.error_x.array[0], now.error_x.arrayminus[0]) == pytest.approx((100.0, 20.0, 20.0))
+
+
+def test_a_bar_of_no_team_alone_would_repeat_the_total() -> None:
+    def ticks(*teams: str) -> str:
+        rows = [{"kind": kind, "name": name, "usd_mean": 5e4, "usd_p10": 4e4, "usd_p90": 7e4}
+                for kind, name in (*(("team", team) for team in teams), ("campaign", "math-v3"))]  # fmt: skip
+        return str(forecast.groups(result("forecast", totals=rows)).data[0].y)
+
+    assert "team" not in ticks(NO_TEAM)
+    assert all(team in ticks(NO_TEAM, "evals") for team in (NO_TEAM, "evals"))
