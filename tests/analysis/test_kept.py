@@ -17,6 +17,7 @@ class Seen:
     data_version: str = "1"
     money_version: int = 0
     catalogue: Book = None  # type: ignore[assignment]
+    trace: object = None
 
     def __post_init__(self) -> None:
         self.catalogue = self.catalogue or Book()

@@ -136,7 +136,7 @@ def test_lines_that_nothing_explains_stand_apart_from_idle_ones(page):
 def test_a_reader_without_dollars_sees_none(page, browser):
     dialog = page.get_by_role("dialog")
     click(page.get_by_role("button", name="Share").first, dialog.get_by_text("a link opens for nobody else"))
-    dialog.get_by_text("Hide dollars").click()
+    dialog.get_by_text("Dollars and rates").click()
     settled(page)
     create = dialog.get_by_role("button", name="Create link")
     click(dialog.get_by_text("Make a link all the same"), create)

@@ -19,10 +19,12 @@ KINDS = ("Text", "Parameter", "SQL", "Metric", "Chart", "Analysis")
 
 
 @pytest.fixture(scope="module")
-def late(example_home: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[int, int]:
-    """Steps of the example from the 50th and from the 51st on, counted without the app."""
+def late(server: Server, tmp_path_factory: pytest.TempPathFactory) -> dict[int, int]:
+    """Steps of the home from the 50th and from the 51st on, counted without the app, in a copy."""
     copy = tmp_path_factory.mktemp("count") / "telemetry.duckdb"
-    shutil.copy(example_home / "telemetry.duckdb", copy)
+    for end in ("", ".wal"):
+        if Path(f"{server.home / 'telemetry.duckdb'}{end}").exists():
+            shutil.copy(f"{server.home / 'telemetry.duckdb'}{end}", f"{copy}{end}")
     with duckdb.connect(str(copy), read_only=True) as con:
         return {
             n: con.execute("select count(*) from steps where step >= ?", [n]).fetchone()[0] for n in (50, 51)
