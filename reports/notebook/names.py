@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-import sqlglot
-from sqlglot import Token, TokenType, exp
-from sqlglot.errors import SqlglotError
+if TYPE_CHECKING:
+    from sqlglot import Token, exp
 
 _DIALECT = "duckdb"
 
@@ -42,7 +42,7 @@ def names_in(sql: str) -> SqlNames:
     if tree is None:
         words = frozenset(t.text.casefold() for t in _words(tokens))
         return SqlNames(words, parameters, read=False)
-    found = frozenset(t.name.casefold() for t in tree.find_all(exp.Table) if _is_outside(t))
+    found = frozenset(t.name.casefold() for t in _tables(tree) if _is_outside(t))
     return SqlNames(found, parameters)
 
 
@@ -73,7 +73,9 @@ def with_names(sql: str, tables: Mapping[str, str], parameters: Mapping[str, str
     return out
 
 
-def _table_pieces(tree: exp.Expr, tables: Mapping[str, str]) -> Iterator[_Piece]:
+def _table_pieces(tree: "exp.Expr", tables: Mapping[str, str]) -> Iterator[_Piece]:
+    from sqlglot import exp
+
     own = {cte.alias.casefold() for cte in tree.find_all(exp.CTE)}
     own |= {t.alias.casefold() for t in tree.find_all(exp.Table, exp.Subquery) if t.alias}
     for table in tree.find_all(exp.Table):
@@ -88,12 +90,14 @@ def _table_pieces(tree: exp.Expr, tables: Mapping[str, str]) -> Iterator[_Piece]
             yield _piece(head, tables[old])
 
 
-def _piece(name: exp.Identifier, text: str) -> _Piece:
+def _piece(name: "exp.Identifier", text: str) -> _Piece:
     return _Piece(name.meta["start"], name.meta["end"] + 1, text)
 
 
-def _is_outside(table: exp.Table) -> bool:
+def _is_outside(table: "exp.Table") -> bool:
     """Whether a name in FROM means a table: it names no part of the text that is in sight there."""
+    from sqlglot import exp
+
     name = table.name.casefold()
     if not name or table.catalog or table.db.casefold() not in ("", "main"):
         return False
@@ -114,28 +118,44 @@ def _is_outside(table: exp.Table) -> bool:
     return True
 
 
-def _tree(sql: str) -> exp.Expr | None:
+def _tables(tree: "exp.Expr") -> "Iterator[exp.Table]":
+    from sqlglot import exp
+
+    return tree.find_all(exp.Table)
+
+
+def _tree(sql: str) -> "exp.Expr | None":
+    import sqlglot
+    from sqlglot.errors import SqlglotError
+
     try:
         return sqlglot.parse_one(sql, read=_DIALECT)
     except (SqlglotError, RecursionError):
         return None
 
 
-def _tokens(sql: str) -> list[Token]:
+def _tokens(sql: str) -> "list[Token]":
+    import sqlglot
+    from sqlglot.errors import SqlglotError
+
     try:
         return sqlglot.tokenize(sql, read=_DIALECT)
     except SqlglotError:
         return []
 
 
-def _parameters(tokens: list[Token]) -> Iterator[Token]:
+def _parameters(tokens: "list[Token]") -> "Iterator[Token]":
     """Tokens of the words that stand directly after a `$`."""
+    from sqlglot import TokenType
+
     for sign, word in pairwise(tokens):
         if sign.token_type == TokenType.PARAMETER and sign.text == "$" and word.start == sign.end + 1:
             yield word
 
 
-def _words(tokens: list[Token]) -> Iterator[Token]:
+def _words(tokens: "list[Token]") -> "Iterator[Token]":
+    from sqlglot import TokenType
+
     after = {word.start for word in _parameters(tokens)}
     for token in tokens:
         if token.token_type in (TokenType.VAR, TokenType.IDENTIFIER) and token.start not in after:
