@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.backtest_cases import Case
-from analysis.backtest_rules import Floats, Mask, family_of, predictor, without_platform
+from analysis.backtest_rules import Floats, Mask, Predict, family_of, predictor, without_platform
 from models import backtest as score
 
 ENOUGH_ALIKE = 5
@@ -59,16 +59,20 @@ class Teachers:
         self._measured, self._sign = (
             np.array([float(getattr(c, n)) for c in cases]) for n in ("measured", "sign")
         )
+        self._rules: dict[str, Predict] = {}
         self._found: dict[tuple[str, str, bool], Floats] = {}
+        self._lessons: dict[tuple[str, str, bool], Lessons] = {}
 
     def lessons(self, family: str, without: str, *, platform_out: bool = False) -> Lessons:
         """Lessons of a family without the model `without`; `platform_out`: pairs of a target platform are
         predicted without any pair of that platform as well.
         """
-        residuals = self._residuals(family, without, platform_out)
-        return Lessons(
-            residuals, self.groups, self.moe, self.strata, self._dense_over_moe(without, platform_out)
-        )
+        key = (family, without, platform_out)
+        if key not in self._lessons:
+            residuals = self._residuals(*key)
+            spread = self._dense_over_moe(without, platform_out)
+            self._lessons[key] = Lessons(residuals, self.groups, self.moe, self.strata, spread)
+        return self._lessons[key]
 
     def _dense_over_moe(self, without: str, platform_out: bool) -> float:
         """Learned from training, which has several models of each class; decode has one dense model.
@@ -91,7 +95,7 @@ class Teachers:
     def _off_by(self, family: str, here: Mask, platform_out: bool) -> Floats:
         if not here.any():
             return np.full(len(self.cases), np.nan)
-        rule = predictor(self.cases, family)
+        rule = self._rules.get(family) or self._rules.setdefault(family, predictor(self.cases, family))
         if platform_out:
             predicted = without_platform(self.cases, here, here, rule)
         else:
@@ -113,8 +117,12 @@ def stratum_of(pair_set: str, layout_known: bool) -> str:
 def ends_of(teachers: Teachers, test: Mask) -> Floats:
     """Logs of p10 and p90 over predictions of `test` (pairs, 2), from other models; NaN elsewhere."""
     ends = np.full((len(teachers.cases), 2), np.nan)
+    found: dict[tuple[str, str, str, bool], tuple[float, float]] = {}
     for i in np.flatnonzero(test):
         case = teachers.cases[i]
-        found = teachers.lessons(family_of(case), case.group).ends(teachers.strata[i], case.pair.moe)
-        ends[i] = np.sort(case.sign * np.array(found))
+        asked = (family_of(case), case.group, teachers.strata[i], case.pair.moe)
+        if asked not in found:
+            family, without, kind, moe = asked
+            found[asked] = teachers.lessons(family, without).ends(kind, moe)
+        ends[i] = np.sort(case.sign * np.array(found[asked]))
     return ends

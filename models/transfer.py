@@ -26,6 +26,7 @@ DECODE_GRID = tuple(itertools.product((0.6, 0.7, 0.8, 0.9, 1.0), (0.2, 0.3, 0.5,
 """Share of the bandwidth and of the FLOP/s reached, power of the FLOP/s ratio that reaches kernels, largest
 share of a step that memory and compute may explain. Averaged evenly: none is picked by looking at pairs.
 """
+_GRID_COLUMNS = np.array(DECODE_GRID).T
 TRAINING_GRID = tuple(itertools.product((1.0, 4.0), (4.0, 16.0), (1.0, 4.0), (0.5, 2.0), (0.4, 0.6)))
 """Ridge penalties (precision, class, generation, model parallelism), share reached of what a format adds."""
 
@@ -103,7 +104,7 @@ def decode_log_ratios(case: DecodeCase) -> Floats:
         share = np.array(UNKNOWN_SHARES)
         blind: Floats = np.log(1 - share + share * case.a.hbm_bytes_per_s / case.b.hbm_bytes_per_s)
         return blind
-    eta, eta_f, power, most = np.array(DECODE_GRID).T
+    eta, eta_f, power, most = _GRID_COLUMNS
     parts = []
     on_b = case if case.moved is None else replace(case, **vars(case.moved))
     for chip, at in ((case.a, case), (case.b, on_b)):
