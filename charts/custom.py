@@ -16,6 +16,8 @@ __all__ = ["Wanted", "draw", "draw_cell", "fault", "fault_of"]
 COLUMNS = 3
 PANEL_PX, ONE_PX = 260, 400
 _RATIO = "(%)"
+RUN = "run"
+"""The column that names runs wherever the app has one."""
 
 
 class Picked(Protocol):
@@ -51,8 +53,11 @@ def draw(
     unit: str = "",
     source: str = "",
     mode: Mode = "light",
+    runs: Sequence[str] = (),
 ) -> go.Figure:
     """Draw rows as one of line, area, bar, scatter, histogram, box, heat_map; words where that cannot be.
+
+    `runs` are those of the home as they came: coloured by `run`, each has the colour it has everywhere.
 
     At most 4,000 points, 8 colours and 6 panels are drawn; what is left out or summed stands under the title.
     A heat map has x and y as its sides and the numbers of `colour` as its tiles, else the count of rows.
@@ -69,13 +74,17 @@ def draw(
     if ready.frame.empty:
         why = "No row has a value in every picked column. Pick others, or fill them in the SELECT."
         return _counted(theme.empty(why, title=heading, table=table, mode=mode), len(rows), 0)
+    if colour == RUN and len(y) < 2:
+        ready.colours = theme.run_colours([*runs, *ready.series], mode)
     marks = Marks(ready, chart, mode)
     fig = _placed(marks, ready, mode)
     _dress(fig, wanted, ready, marks, heading, table, mode)
     return _counted(fig, len(rows), min(len(rows), marks.drawn))
 
 
-def draw_cell(cell: Picked, rows: pd.DataFrame, mode: Mode = "light") -> tuple[go.Figure, int]:
+def draw_cell(
+    cell: Picked, rows: pd.DataFrame, mode: Mode = "light", runs: Sequence[str] = ()
+) -> tuple[go.Figure, int]:
     """Draw the rows as a chart cell says; also return how many of them are drawn."""
     fig = draw(
         rows,
@@ -88,6 +97,7 @@ def draw_cell(cell: Picked, rows: pd.DataFrame, mode: Mode = "light") -> tuple[g
         unit=cell.unit,
         source=cell.source,
         mode=mode,
+        runs=runs,
     )
     return fig, int(fig.layout.meta["drawn"])
 

@@ -45,7 +45,7 @@ class Marks:
                     yield panel, name, rows
 
     def _look(self, name: str, panel: str) -> dict[str, Any]:
-        many = len(self._ready.series) > 1
+        many = len(self._ready.series) > 1 or self._ready.named
         return {
             "name": "others" if name == REST else theme.short(name or "all"),
             "legendgroup": name,
@@ -61,6 +61,8 @@ class Marks:
         colours = theme.palette(self._mode)
         if name == REST:
             return colours.grey
+        if name in self._ready.colours:
+            return self._ready.colours[name]
         return colours.runs[self._ready.series.index(name) % len(colours.runs)]
 
     def _room(self, rows: int) -> int:

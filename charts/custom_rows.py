@@ -1,5 +1,6 @@
 """Rows of a person's own SELECT made ready to draw: series, panels, and no more points than an eye uses."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import pairwise
@@ -38,12 +39,18 @@ class Wanted:
 
 @dataclass
 class Ready:
-    """Rows in long form (columns `x`, `y`, `series`, `panel`) and what was done to them, in words."""
+    """Rows in long form (columns `x`, `y`, `series`, `panel`) and what was done to them, in words.
+
+    `colours`: those that series have everywhere; others take the next of the palette. `named`: a column was
+    picked for the colour, so a single series is named too.
+    """
 
     frame: pd.DataFrame
     series: list[str]
     panels: list[str]
     notes: list[str] = field(default_factory=list)
+    colours: Mapping[str, str] = field(default_factory=dict)
+    named: bool = False
 
 
 def fault(rows: pd.DataFrame, wanted: Wanted) -> str:
@@ -70,7 +77,7 @@ def ready(rows: pd.DataFrame, wanted: Wanted) -> Ready:
     xs = wanted.x if wanted.chart != "histogram" else ""
     parts = [_part(rows, xs, y, wanted, many=len(ys) > 1) for y in ys]
     frame = pd.concat(parts, ignore_index=True)
-    out = Ready(frame, [], [])
+    out = Ready(frame, [], [], named=bool(wanted.colour))
     empty = frame["y"].isna()
     if xs and wanted.chart != "box":
         empty |= frame["x"].isna()

@@ -5,6 +5,7 @@ from functools import partial
 import streamlit as st
 
 from charts import custom
+from data.queries.known import runs_by_arrival
 from pages.parts import notebook_session as session
 from pages.parts.download import show_chart
 from pages.parts.notebook_analysis import waits
@@ -36,10 +37,18 @@ def show_chart_cell(cell: ChartCell, here: Place) -> None:
     if table is None:
         st.caption("Not run yet.")
         return
-    figure, drawn = custom.draw_cell(cell, table.to_pandas(), here.state.theme)
+    figure, drawn = custom.draw_cell(cell, table.to_pandas(), here.state.theme, _runs(cell, here))
     show_chart(figure, f"nb_chart_{cell.id}")
     if source is not None:
         st.caption(told(source, drawn))
+
+
+def _runs(cell: ChartCell, here: Place) -> list[str]:
+    """The runs of the home where the chart is coloured by them: each has one colour everywhere."""
+    if cell.colour != custom.RUN:
+        return []
+    with here.state.view() as view:
+        return runs_by_arrival(view)
 
 
 def edit_chart(cell: ChartCell, here: Place) -> None:

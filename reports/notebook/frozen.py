@@ -1,7 +1,7 @@
 """A notebook as a report: every cell becomes a section, also one that failed, waits or is out of date."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -13,10 +13,11 @@ from analysis.common import versions as versions_of
 from analysis.madeup import has_own
 from analysis.registry import QUESTIONS
 from analysis.result import Notice
-from charts.custom import draw
+from charts.custom import draw_cell
 from data.errors import UserError
 from data.notebooks import Notebooks
 from data.queries.bills import synthetic_uploads
+from data.queries.known import runs_by_arrival
 from data.view import View
 from reports.figures import figures_of, freeze_figure
 from reports.freeze import FreezeOptions, FrozenReport, options, report_of, result_section, section_defaults
@@ -55,18 +56,22 @@ def freeze_notebook(
     versions: Mapping[str, Any] | None = None,
     stale: Collection[str] = (),
     made_up: Notice | None = None,
+    runs: Sequence[str] = (),
     now: datetime | None = None,
 ) -> FrozenReport:
     """Freeze a notebook as it stands: `outputs` by cell id; nothing is run.
 
     `stale` are ids of cells whose output is out of date; they are named so, as cells without an output and
     failed and blocked ones are. `versions` are those of the home (`analysis.common.versions`).
-    `made_up` is said beside every statement of SQL. ValueError without cells.
+    `made_up` is said beside every statement of SQL; by `runs`, those of the home as they came, charts of
+    rows colour runs. ValueError without cells.
     """
     if not document.cells:
         raise ValueError("a report needs at least one cell")
     wanted = chosen or FreezeOptions()
-    sections = [_section(document, cell, outputs.get(cell.id), cell.id in stale) for cell in document.cells]
+    sections = [
+        _section(document, cell, outputs.get(cell.id), cell.id in stale, runs=runs) for cell in document.cells
+    ]
     for section in sections:
         if made_up and section["kind"] == "sql":
             section["warnings"] = [asdict(made_up)]
@@ -93,10 +98,9 @@ def freeze_from_home(
     stale = stale_cells(document, outputs, state_of(store))
     chosen = options(store, redaction or Redaction(), title)
     with store.view() as view:
-        versions = versions_of(view)
-        made_up = _made_up(view)
+        versions, made_up, runs = versions_of(view), _made_up(view), runs_by_arrival(view)
     return freeze_notebook(
-        document, outputs, chosen, versions=versions, stale=stale, made_up=made_up, now=now
+        document, outputs, chosen, versions=versions, stale=stale, made_up=made_up, runs=runs, now=now
     )
 
 
@@ -142,9 +146,15 @@ def _made_up(view: View) -> Notice | None:
 
 
 def _section(
-    document: Document, cell: AnyCell, output: Output | None, stale: bool, *, figures: bool = True
+    document: Document,
+    cell: AnyCell,
+    output: Output | None,
+    stale: bool,
+    *,
+    figures: bool = True,
+    runs: Sequence[str] = (),
 ) -> dict[str, Any]:
-    section = _content(cell, output, figures)
+    section = _content(cell, output, figures, runs)
     needed = [document.cell(one) for one in needs(document, cell.id)]
     section["parameters"] |= {one.name: one.value for one in needed if isinstance(one, ParameterCell)}
     section |= {"name": name_of(cell), "cell": cell.model_dump(mode="json")}
@@ -157,7 +167,7 @@ def _section(
     return section | ({"state": "stale", "problem": STALE} if stale else {})
 
 
-def _content(cell: AnyCell, output: Output | None, figures: bool) -> dict[str, Any]:
+def _content(cell: AnyCell, output: Output | None, figures: bool, runs: Sequence[str]) -> dict[str, Any]:
     """What a cell shows; nothing of an output that is not done."""
     done = output if output is not None and output.state == "done" else None
     section = section_defaults(cell.kind)
@@ -170,9 +180,8 @@ def _content(cell: AnyCell, output: Output | None, figures: bool) -> dict[str, A
     if isinstance(cell, SqlCell):
         return section | {"title": cell.name, "sql": cell.sql} | _sql(cell, done)
     if isinstance(cell, ChartCell):
-        return (
-            section | {"title": cell.title or cell.name, "source": cell.source} | _chart(cell, done, figures)
-        )
+        told = {"title": cell.title or cell.name, "source": cell.source}
+        return section | told | _chart(cell, done, figures, runs)
     return section | {"source": cell.source} | _metric(cell, done)
 
 
@@ -201,7 +210,7 @@ def _sql(cell: SqlCell, done: Output | None) -> dict[str, Any]:
     }
 
 
-def _chart(cell: ChartCell, done: Output | None, figures: bool) -> dict[str, Any]:
+def _chart(cell: ChartCell, done: Output | None, figures: bool, runs: Sequence[str]) -> dict[str, Any]:
     if done is None or done.table is None:
         return {}
     used = [
@@ -211,8 +220,7 @@ def _chart(cell: ChartCell, done: Output | None, figures: bool) -> dict[str, Any
     if not figures:
         return told
     rows = done.table.to_pandas()
-    asked = {n: getattr(cell, n) for n in ("chart", "x", "y", "colour", "facet", "title", "unit", "source")}
-    light, dark = (draw(rows, mode=mode, **asked) for mode in ("light", "dark"))
+    light, dark = (draw_cell(cell, rows, mode, runs)[0] for mode in ("light", "dark"))
     return told | {"figures": [freeze_figure(cell.name, cell.title or cell.name, light, dark).to_dict()]}
 
 

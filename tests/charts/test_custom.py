@@ -49,3 +49,15 @@ def test_what_cannot_be_drawn_is_said(asked, words):
     fig = draw(frame(9), **asked)
     assert not fig.data and words in fig.layout.meta["alt"] and fig.layout.meta["drawn"] == 0
     assert "has no rows" in draw(frame(0), chart="line", x="t", y=["y_s"]).layout.meta["alt"]
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_a_run_has_the_colour_that_it_has_everywhere_and_is_named_when_it_is_the_only_one(mode):
+    home = ["late", "early", "third"]
+    rows = pd.DataFrame({"run": ["early", "third"] * 3, "step": range(6), "y_s": [1.0] * 6})
+    everywhere = theme.run_colours(home, mode)
+    for shown in (rows, rows[rows["run"] == "third"]):
+        fig = draw(shown, chart="line", x="step", y=["y_s"], colour="run", runs=home, mode=mode)
+        assert {t.name: t.line.color for t in fig.data} == {run: everywhere[run] for run in set(shown["run"])}
+        assert all(t.showlegend for t in fig.data)
+    assert not draw(rows, chart="line", x="step", y=["y_s"]).data[0].showlegend
