@@ -17,10 +17,10 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of what the example needs, with the blocks of the page in it."""
+    """A copy of what the example needs, bytecode too, with the blocks of the page in it."""
     at = tmp_path_factory.mktemp("house")
     for room in ("data", "models"):
-        shutil.copytree(ROOT / room, at / room, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / room, at / room)
     (at / "tests" / "data" / "readers").mkdir(parents=True)
     shutil.copy(ROOT / "tests" / "data" / "verl_files.py", at / "tests" / "data")
     (reader, key_rows, test) = (text for _, text in BLOCKS)
