@@ -9,13 +9,13 @@ from plotly.subplots import make_subplots
 
 from charts import custom_rows, theme
 from charts.custom_marks import Marks
-from charts.custom_rows import Ready, Wanted, fault, label
+from charts.custom_rows import Ready, Wanted, fault, is_ratio, label
 from charts.theme import Mode
 
 __all__ = ["Wanted", "draw", "draw_cell", "fault", "fault_of"]
 COLUMNS = 3
 PANEL_PX, ONE_PX = 260, 400
-_RATIO = "(%)"
+PERCENT = ",.3~p"
 RUN = "run"
 """The column that names runs wherever the app has one."""
 
@@ -134,7 +134,7 @@ def _placed(marks: Marks, ready: Ready, mode: Mode) -> go.Figure:
 def _dress(
     fig: go.Figure, wanted: Wanted, ready: Ready, marks: Marks, heading: str, table: str, mode: Mode
 ) -> None:
-    x_words, y_words, ratio = _axes(wanted, marks)
+    x_words, y_words = _axes(wanted, marks)
     down = -(-len(ready.panels) // COLUMNS)
     note = "; ".join(ready.notes)
     alt = f"{wanted.chart.replace('_', ' ').capitalize()} of {y_words}"
@@ -163,59 +163,65 @@ def _dress(
         fig.update_layout(barmode="overlay", bargap=0.02)
     elif wanted.chart == "box":
         fig.update_layout(boxmode="group")
-    if ratio:
-        fig.update_yaxes(tickformat=",.0%")
+    if _x_in_percent(wanted, marks):
+        fig.update_xaxes(tickformat=PERCENT)
+    if not marks.y_words and custom_rows.in_percent(wanted):
+        fig.update_yaxes(tickformat=PERCENT)
     elif wanted.chart != "heat_map":
         fig.update_yaxes(tickformatstops=theme.TICKS)
 
 
-def _axes(wanted: Wanted, marks: Marks) -> tuple[str, str, bool]:
-    """Titles of x and y with their units, and whether y is a ratio shown in per cent."""
-    x = theme.escape(_label(wanted.x, wanted.unit if wanted.chart == "histogram" else ""))
+def _x_in_percent(wanted: Wanted, marks: Marks) -> bool:
+    """Whether x is a ratio on an axis of numbers: a place that has a name keeps the number of its row."""
+    if wanted.chart == "histogram":
+        return custom_rows.in_percent(wanted)
+    return is_ratio(wanted.x) and not marks.named_x and wanted.chart != "box"
+
+
+def _axes(wanted: Wanted, marks: Marks) -> tuple[str, str]:
+    """Titles of x and y with their units."""
+    typed = wanted.unit if wanted.chart == "histogram" else ""
+    x = theme.escape(_label(wanted.x, typed, _x_in_percent(wanted, marks)))
     if marks.y_words:
-        return x, marks.y_words, False
-    if wanted.chart == "heat_map":
-        return x, theme.escape(_label(wanted.y[0], "")), False
-    ratios = [_is_ratio(name) for name in wanted.y]
+        return x, marks.y_words
+    percent = custom_rows.in_percent(wanted)
     if len(wanted.y) == 1:
-        ratio = ratios[0] and not wanted.unit
-        return x, theme.escape(_label(wanted.y[0], wanted.unit)), ratio
+        unit = "" if wanted.chart == "heat_map" else wanted.unit
+        return x, theme.escape(_label(wanted.y[0], unit, percent))
     if wanted.unit:
-        return x, theme.escape(f"Value ({wanted.unit})"), False
-    if all(ratios):
-        return x, "Share (%)", True
+        return x, theme.escape(f"Value ({wanted.unit})")
+    if percent:
+        return x, "Share (%)"
     units = {_unit(name) for name in wanted.y}
     told = next(iter(units)) if len(units) == 1 else "units differ: see the names"
-    return x, theme.escape(f"Value ({told or 'no unit told'})"), False
+    return x, theme.escape(f"Value ({told or 'no unit told'})")
 
 
-def _label(name: str, unit: str) -> str:
+def _label(name: str, unit: str, percent: bool) -> str:
     """The heading of a column; a unit that a person typed stands in the place of the one in its name."""
-    words = label(name)
+    words = label(name, percent=percent)
     if not unit:
-        return words if not _is_ratio(name) or words.endswith(_RATIO) else f"{words} {_RATIO}"
+        return words
     bare = words[: words.rindex("(")].strip() if words.endswith(")") and "(" in words else words
-    return f"{bare} ({unit})"
+    return unit if bare.casefold() == unit.casefold() else f"{bare} ({unit})"
 
 
 def _unit(name: str) -> str:
-    words = label(name)
-    if _is_ratio(name):
-        return "fraction"
+    words = label(name, percent=False)
     return words[words.rindex("(") + 1 : -1] if words.endswith(")") and "(" in words else ""
-
-
-def _is_ratio(name: str) -> bool:
-    """Whether a column is a ratio from 0 to 1 by its name: such are shown in per cent."""
-    return name.endswith("_frac") or name in ("frac", "p_correct", "q_informative")
 
 
 def _heading(wanted: Wanted) -> str:
     if wanted.chart == "histogram":
-        return theme.escape(f"Rows by {label(wanted.x)}" if wanted.x else "Histogram")
-    y = ", ".join(label(name) for name in wanted.y) or "Chart"
-    by = f" by {label(wanted.x)}" if wanted.x else ""
+        return theme.escape(f"Rows by {_bare(wanted.x)}" if wanted.x else "Histogram")
+    y = ", ".join(map(_bare, wanted.y)) or "Chart"
+    by = f" by {_bare(wanted.x)}" if wanted.x else ""
     return theme.escape(f"{y}{by}")
+
+
+def _bare(name: str) -> str:
+    """A column in words; how a ratio is shown stands at its axis."""
+    return label(name).removesuffix(" (%)")
 
 
 def _counted(fig: go.Figure, returned: int, drawn: int) -> go.Figure:

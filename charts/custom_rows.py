@@ -160,7 +160,7 @@ def _part(rows: pd.DataFrame, x: str, y: str, wanted: Wanted, *, many: bool) -> 
         y_values = y_values.astype(float).replace([np.inf, -np.inf], np.nan)
     out = pd.DataFrame({"y": y_values.to_numpy()})
     out["x"] = rows[x].to_numpy() if x else ""
-    words = pd.Series(label(y) if many else "", index=rows.index)
+    words = pd.Series(label(y, percent=in_percent(wanted)) if many else "", index=rows.index)
     if wanted.colour and wanted.chart != "heat_map":
         told = rows[wanted.colour].map(_told)
         words = told + " · " + words if many else told
@@ -171,9 +171,24 @@ def _part(rows: pd.DataFrame, x: str, y: str, wanted: Wanted, *, many: bool) -> 
     return out
 
 
-def label(name: str) -> str:
-    """Return a column's name in words; one of a letter or two stays: the app's own mean other things."""
-    return column_label(name) if len(name) > 2 else name
+def label(name: str, *, percent: bool = True) -> str:
+    """Return a column's name in words; one of a letter or two stays: the app's own mean other things.
+
+    A ratio is named by how it is drawn: in per cent, or as the fraction that the rows hold.
+    """
+    words = column_label(name) if len(name) > 2 else name
+    return f"{words.removesuffix(' (%)')} ({'%' if percent else 'fraction'})" if is_ratio(name) else words
+
+
+def is_ratio(name: str) -> bool:
+    """Whether a column is a ratio from 0 to 1 by its name: such are shown in per cent."""
+    return name.endswith("_frac") or name in ("frac", "p_correct", "q_informative")
+
+
+def in_percent(wanted: Wanted) -> bool:
+    """Whether the numbers drawn along y, or counted by a histogram, are shown in per cent."""
+    names = wanted.y if wanted.chart != "histogram" else (wanted.x,)
+    return bool(names) and not wanted.unit and all(map(is_ratio, names))
 
 
 def _told(value: object) -> str:

@@ -61,3 +61,39 @@ def test_a_run_has_the_colour_that_it_has_everywhere_and_is_named_when_it_is_the
         assert {t.name: t.line.color for t in fig.data} == {run: everywhere[run] for run in set(shown["run"])}
         assert all(t.showlegend for t in fig.data)
     assert not draw(rows, chart="line", x="step", y=["y_s"]).data[0].showlegend
+
+
+@pytest.mark.parametrize(
+    ("column", "unit", "words"),
+    [("usd", "USD", "USD"), ("usd", "EUR", "USD (EUR)"), ("step_s", "s", "Step time (s)")],
+)
+def test_the_unit_of_an_axis_stands_there_once(column, unit, words):
+    fig = draw(pd.DataFrame({"n": [1], column: [2.0]}), chart="line", x="n", y=[column], unit=unit)
+    assert fig.layout.yaxis.title.text == words
+
+
+RATIOS = pd.DataFrame({"use_frac": [0.2, 1.0], "mfu_frac": [0.3, 0.4], "step_s": [9.0, 8.0]})
+
+
+@pytest.mark.parametrize(
+    ("asked", "axis", "percent"),
+    [
+        ({"chart": "line", "x": "use_frac", "y": ["step_s"]}, "xaxis", True),
+        ({"chart": "line", "x": "step_s", "y": ["use_frac"]}, "yaxis", True),
+        ({"chart": "line", "x": "step_s", "y": ["use_frac", "mfu_frac"]}, "yaxis", True),
+        ({"chart": "histogram", "x": "use_frac"}, "xaxis", True),
+        ({"chart": "heat_map", "x": "use_frac", "y": ["step_s"]}, "xaxis", True),
+        ({"chart": "heat_map", "x": "step_s", "y": ["use_frac"]}, "yaxis", True),
+        ({"chart": "box", "x": "use_frac", "y": ["step_s"]}, "xaxis", False),
+        ({"chart": "line", "x": "step_s", "y": ["use_frac"], "unit": "of 1"}, "yaxis", False),
+        ({"chart": "line", "x": "mfu_frac", "y": ["step_s", "use_frac"]}, "yaxis", False),
+    ],
+)
+def test_an_axis_says_percent_where_its_ticks_are_percent_and_nowhere_else(asked, axis, percent):
+    """The rows hold 0.2: beside '%' a tick has to say 20."""
+    fig = draw(RATIOS, **asked)
+    found = fig.layout[axis]
+    told = (found.tickformat or "").endswith(("%", "p")), "(%)" in found.title.text
+    assert told == (percent, percent)
+    if not percent:
+        assert not any("%" in (t.name or "") for t in fig.data)

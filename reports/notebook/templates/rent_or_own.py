@@ -48,13 +48,13 @@ ORDER BY label, utilisation_frac
             "utilisation_frac",
             "usd_per_useful_gpu_h",
             colour="label",
-            unit="USD per useful GPU-hour",
             title="Cost of a useful GPU-hour by use of the fleet",
         ),
         text("""
 ## How much to commit
 
-The demand of the days that were measured, and the mix it supports.
+The demand of the days that were measured on this platform, and the mix it supports: the GPUs and
+the use above are not taken here.
 """),
         ask(
             "demand",
@@ -62,8 +62,6 @@ The demand of the days that were measured, and the mix it supports.
             ("duration", "npv"),
             wacc_frac=of("wacc"),
             life_years=of("life"),
-            utilisation_frac=of("use"),
-            gpus=of("gpus"),
         ),
     ),
 )
