@@ -28,7 +28,7 @@ def show(state: PageState, notebook: Saved) -> None:
     show_head(state, now, answers)
     if now.clash is not None:
         show_clash(now, now.clash)
-    show_progress(now)
+    show_progress(now, answers)
     watch_typing()
     _cells(state, now, answers)
 

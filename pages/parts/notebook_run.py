@@ -39,10 +39,11 @@ class Answers:
 
 def answers_of(store: Store, now: session.Open) -> Answers:
     """Return what there is to show for the open notebook."""
+    busy = running()  # before the answers are looked up: a run that ends meanwhile has brought more
     versions = versions_of(store)
     outputs = KEPT.of(str(store.home), now.id, fingerprints(now.document, versions))
     late = tuple(stale(now.document, outputs, versions))
-    return Answers(outputs, late, problems(now.document), frozenset(late) if running() else frozenset())
+    return Answers(outputs, late, problems(now.document), frozenset(late) if busy else frozenset())
 
 
 def running() -> bool:
@@ -104,12 +105,15 @@ def cancel() -> None:
         job.cancel.set()
 
 
-def show_progress(now: session.Open) -> None:
-    """Say how far the run is, with its cancel button; the page is drawn again as answers arrive."""
+def show_progress(now: session.Open, answers: Answers) -> None:
+    """Say how far the run is, with its cancel button; the page is drawn again as answers arrive.
+
+    A run that ended since `answers` were taken is watched too: that draws the page with what it brought.
+    """
     job: Job | None = st.session_state.get(_JOB)
     if job is None:
         return
-    if job.running:
+    if job.running or answers.running:
         _watch(now, len(job.done))
     elif job.failure is not None:
         error = job.failure

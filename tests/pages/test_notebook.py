@@ -1,6 +1,7 @@
 """Notebook page: what re-runs, undo, two tabs, the address, templates, and inputs as they are stored."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -8,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from analysis import QUESTIONS, parse
 from data.notebooks import Notebooks, Saved
 from data.store import Store
+from pages.parts import notebook_paper, notebook_run
 from pages.parts.notebook_add import _with
 from pages.parts.notebook_inputs import inputs
 from pages.parts.notebook_outputs import KEPT
@@ -97,6 +99,23 @@ def test_a_parameter_re_runs_what_rests_on_it_and_nothing_else(app: App, loaded:
     assert after[NUMBER.id].value.value == held[20]
     assert after[NOT.id].token == before[NOT.id].token
     assert {key for key in after if after[key].token != before[key].token} == {USES.id, NUMBER.id}
+
+
+def test_a_run_that_ends_while_the_page_is_drawn_leaves_nothing_stale(
+    app: App, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its last answer came after the page had looked for answers and before it looked for the run."""
+    drawn = notebook_paper.show_head
+
+    def slow(*args: Any) -> None:
+        drawn(*args)
+        notebook_run.wait()
+
+    monkeypatch.setattr(notebook_paper, "show_head", slow)
+    monkeypatch.setattr(notebook_run, "AT_ONCE_S", 0.0)
+    at = app("notebook.py", nb=str(kept(store, NOT).id))
+    assert not at.exception
+    assert not stale_words(at)
 
 
 def test_every_change_is_saved_undone_and_done_again(app: App, store: Store) -> None:
