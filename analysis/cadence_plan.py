@@ -1,7 +1,7 @@
 """A programme on every platform asked for: the fleet that does, its curve, the platform spoken of."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -161,8 +161,3 @@ def with_longer(source: Source, params: CadenceParams, plan: Plan, scaling: Scal
     """The same platform when every response is `times` as long."""
     longer = _few(params).model_copy(update={"length_times": params.length_times * times, "gpus": 0})
     return planner(source, longer, plan.aim, scaling, plan.curve)
-
-
-def names_of(source: Source, plans: Sequence[Plan]) -> Mapping[str, str]:
-    """Names of platforms by target."""
-    return {one.aim.target: one.aim.name(source.asked.book) for one in plans}

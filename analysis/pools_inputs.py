@@ -24,7 +24,6 @@ from analysis.projection_params import ProjectionParams
 from analysis.projection_run import SourceRun
 from analysis.result import Notice
 from data.catalogue import Catalogue
-from data.catalogue_types import RlRun
 from data.queries import pools as queries
 from data.queries import spend as spend_queries
 from data.queries.filters import Filters
@@ -314,8 +313,3 @@ def _modes(overlapped: bool) -> list[Setting]:
             source=step,
         ),
     ]  # fmt: skip
-
-
-def published_step(book: Catalogue) -> RlRun:
-    """The row behind the defaults."""
-    return next(run for run in book.rl_runs() if run.row_id == ROW)

@@ -12,7 +12,6 @@ from analysis.result import Figure, Result
 from analysis.words import count, digits3, listing, money, percent, plural
 
 SAME, DIFFERS = "", "differs"
-NOT_ASKED = "–"
 MOST_NAMED = 3
 UNITS = {
     "frac": "%", "pct": "%", "usd": "USD", "s": "s", "h": "h", "days": "days", "months": "months",

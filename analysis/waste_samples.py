@@ -43,7 +43,6 @@ class Evidence:
     spells: list[Row]
     outside_s: float
     bare_s: float
-    has_counters: bool
     coarse: bool
     assumptions: tuple[Assumption, ...]
     unplaced: tuple[Unplaced, ...] = ()
@@ -68,7 +67,7 @@ def read_evidence(
     sums: dict[tuple[int, int], Floats] = {}
     spells: list[Row] = []
     open_s: list[Unplaced] = []
-    totals = {"outside": 0.0, "bare": 0.0, "counters": 0.0, "coarse": 0.0}
+    totals = {"outside": 0.0, "bare": 0.0, "coarse": 0.0}
     for chunk in _chunks(gpus):
         ids = [str(gpus[i]["gpu_id"]) for i in chunk]
         frame = _means(queries.minutes(view, ids, start, end))
@@ -83,7 +82,7 @@ def read_evidence(
         row["owner"] = named[row["owner"]]
     return Evidence(
         len(gpus), len(every) - len(gpus), measured, spells, totals["outside"], totals["bare"],
-        totals["counters"] > 0, totals["coarse"] > 0, assumptions, tuple(open_s),
+        totals["coarse"] > 0, assumptions, tuple(open_s),
     )  # fmt: skip
 
 
@@ -283,7 +282,6 @@ class _Part:
         seg, found, row, known = fine.seg, fine.found, booked.row, booked.known_s
         bare = np.isnan(seg.tensor) & np.isnan(seg.dram) & np.isnan(seg.sm)
         totals["bare"] += float(known[booked.unsure & bare[row]].sum())
-        totals["counters"] += float((~np.isnan(seg.sm) | ~np.isnan(seg.tensor)).sum())
         day, state_of = (seg.start_s[row] // 86400).astype(np.int64), found.state[row]
         table = pd.DataFrame({"owner": booked.owner, "day": day})
         for name, state in (("idle", IDLE), ("stalled", STALLED), ("working", WORKING)):

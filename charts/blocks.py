@@ -37,57 +37,6 @@ def thinned(frame: pd.DataFrame, limit: int) -> pd.DataFrame:
     return frame.iloc[rows]
 
 
-def binned(frame: pd.DataFrame, x: str, values: Sequence[str], limit: int) -> pd.DataFrame:
-    """Return means of `values` over at most `limit` groups of consecutive x; `x` becomes the first of each.
-
-    Used where bars stack: dropping steps would hide phases, the mean keeps their size. Adds `x_last`.
-    """
-    keys = pd.Index(sorted(frame[x].unique()))
-    stride = theme.thin(len(keys), limit)
-    out = frame.assign(_bin=keys.get_indexer(frame[x]) // stride)
-    ends = out.groupby("_bin")[x].agg(["min", "max", "nunique"])
-    rest = [c for c in frame.columns if c not in {x, *values}]
-    sums = out.groupby(["_bin", *rest], sort=False, dropna=False)[list(values)].sum(min_count=1).reset_index()
-    sums = sums.join(ends, on="_bin")
-    for value in values:
-        sums[value] = sums[value] / sums["nunique"]
-    return sums.rename(columns={"min": x, "max": "x_last"}).drop(columns=["_bin", "nunique"])
-
-
-def phase_bars(
-    frame: pd.DataFrame, *, x: str, y: str, hover: str, mode: Mode, max_bars: int = 120
-) -> list[go.Bar]:
-    """Return one stacked bar trace a phase; `frame` holds columns x, phase, y; long series are averaged.
-
-    `hover` is a Plotly template fragment for the value, like '%{y:,.3~r} s'.
-    """
-    data = frame[[x, "phase", y]].dropna(subset=[y]).groupby([x, "phase"], as_index=False)[y].sum()
-    data = binned(data, x, [y], max_bars)
-    traces = []
-    for phase in theme.ordered_phases(data["phase"]):
-        part = data[data["phase"] == phase]
-        label = theme.phase_label(phase)
-        steps = [_span(a, b) for a, b in zip(part[x], part["x_last"], strict=True)]
-        traces.append(
-            go.Bar(
-                x=part[x],
-                y=part[y],
-                name=label,
-                legendgroup=phase,
-                marker=theme.phase_marker(phase, mode),
-                customdata=steps,
-                hovertemplate=f"{label}<br>%{{customdata}}<br>{hover}<extra></extra>",
-            )
-        )
-    return traces
-
-
-def _span(first: Any, last: Any) -> str:
-    if isinstance(first, str):
-        return theme.escape(first)
-    return f"step {first:g}" if first == last else f"mean of steps {first:g}–{last:g}"
-
-
 def run_lines(
     frame: pd.DataFrame,
     *,

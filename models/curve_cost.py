@@ -126,13 +126,6 @@ def usd_per_point(curve: Sigmoid, x: Num, price: Price, point: float = POINT) ->
     return cost
 
 
-def usd_of_next_point(curve: Sigmoid, x: Num, price: Price, point: float = POINT) -> Floats:
-    """USD from the amount x to a score one point higher; infinite where the top is nearer than that."""
-    at = np.broadcast_to(num(x), np.broadcast_shapes(np.shape(x), np.shape(curve.top)))
-    later: Floats = usd_to(curve, curve.score(at) + point, price) - _usd(price, at)
-    return later
-
-
 def marginal_cost(
     curve: Curve, x: float, price: Price, price_draws: Price | None = None, point: float = POINT
 ) -> Interval:

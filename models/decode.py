@@ -110,11 +110,6 @@ def decode_step(llm: Llm, load: DecodeLoad, rates: Rates, factors: DecodeFactors
     )
 
 
-def decode_rate(step: DecodeStep, batch: Num, gpus: Num) -> Num:
-    """Output tokens a second and GPU: batch / (step time x GPUs)."""
-    return num(batch) / (step.total_s * gpus)
-
-
 def prefill_tokens_per_step(batch: Num, prompt_tokens: Num, output_tokens: Num, hit_frac: Num = 0.0) -> Num:
     """Prompt tokens an engine prefills between two decode steps when finished sequences are replaced.
 

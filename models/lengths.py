@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.shapes import Num, num, where
+from models.shapes import Num, where
 
 Floats = npt.NDArray[np.float64]
 GRID = 1000
@@ -149,11 +149,6 @@ def lengths_of_quantiles(
     tokens = np.exp(np.interp(at, list(known), logs))
     tokens[at >= 1 - max(truncated_frac, 1 / GRID)] = known[1.0]
     return Lengths(tokens if cap is None else np.minimum(tokens, cap), np.full(GRID, 1 / GRID))
-
-
-def known_longest(measured_longest: Num, cap: Num, truncated_frac: Num) -> Num:
-    """Longest length of a phase: the cap as soon as any response was truncated, else the longest measured."""
-    return where(num(truncated_frac) > 0, cap, measured_longest)
 
 
 def _along(values: Floats, counts: Floats) -> Floats:

@@ -109,23 +109,6 @@ def queue(servers: int, rate_per_s: Num, busy_s: Num) -> Queue:
     return Queue(offered=offered, busy_frac=offered / servers, wait_frac=chance, wait_s=wait)
 
 
-def servers_needed(rate_per_s: float, busy_s: float, longest_wait_s: float) -> int:
-    """Fewest sandboxes whose mean wait is at most `longest_wait_s`; searched from the load upwards."""
-    if not (rate_per_s >= 0 and busy_s > 0 and longest_wait_s > 0):
-        raise ValueError(
-            f"rate, busy and wait seconds must be positive: {rate_per_s}, {busy_s}, {longest_wait_s}"
-        )
-    least = int(rate_per_s * busy_s) + 1
-    low, high = least, least
-    while float(queue(high, rate_per_s, busy_s).wait_s) > longest_wait_s:
-        low, high = high + 1, high * 2
-    while low < high:
-        middle = (low + high) // 2
-        enough = float(queue(middle, rate_per_s, busy_s).wait_s) <= longest_wait_s
-        low, high = (low, middle) if enough else (middle + 1, high)
-    return high
-
-
 def steady_batch(rollouts: Num, tokens: Num, idle_s: Num, step_s: Callable[[Num], Num]) -> Num:
     """Sequences that decode at a time when `rollouts` are in flight and each idles `idle_s` in tools.
 

@@ -158,18 +158,6 @@ def paired_bootstrap(
     return _cluster_gain(new - old, clusters, seed, draws, confidence)
 
 
-def cluster_bootstrap(
-    values: npt.ArrayLike,
-    *,
-    seed: int,
-    clusters: npt.ArrayLike | None = None,
-    draws: int = 10_000,
-    confidence: float = 0.95,
-) -> Gain:
-    """Mean of one score a task (shape (tasks,) or (tasks, repeats)) with clusters resampled whole."""
-    return _cluster_gain(_task_means(values, "values"), clusters, seed, draws, confidence)
-
-
 def _cluster_gain(
     values: Floats, clusters: npt.ArrayLike | None, seed: int, draws: int, confidence: float
 ) -> Gain:

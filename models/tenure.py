@@ -58,10 +58,6 @@ class Demand:
         """Mean GPUs beyond a fleet of this size: what bursts."""
         return self.mean_gpus - self.within(fleet)
 
-    def busy_share(self, fleet: float) -> float:
-        """Share of the time in which more than `fleet` GPUs are needed."""
-        return math.fsum(share for gpus, share in self.levels if gpus > fleet)
-
 
 def annuity_pv(wacc_frac: float, start_years: float, end_years: float) -> float:
     """Present value of 1 USD a year over [start, end]; see the module for how it is counted."""

@@ -97,15 +97,6 @@ def implied_mfu(llm: Llm, tokens_per_s_per_gpu: Num, seq_len: Num, rates: Rates)
     return num(tokens_per_s_per_gpu) * llm.flops_per_token_train(seq_len) / rates.flops
 
 
-def train_bytes_per_gpu(llm: Llm, gpus: Num, weight_bytes: Num = 2.0, state_bytes: Num = 16.0) -> Num:
-    """Bytes a GPU holds for weights, gradients and Adam when all are sharded: N x (weights + states) / G.
-
-    16 bytes a parameter of gradient, master weight and two moments in FP32 (ZeRO, arXiv 1910.02054, with FP32
-    gradients). Activations come on top.
-    """
-    return llm.params_total * (num(weight_bytes) + state_bytes) / gpus
-
-
 def _recompute(name: str) -> float:
     if name not in RECOMPUTE:
         raise ValueError(f"recompute must be one of {', '.join(RECOMPUTE)}: {name!r}")

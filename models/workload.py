@@ -17,7 +17,6 @@ Floats = npt.NDArray[np.float64]
 KV_BYTES = {"bf16": 2.0, "fp8": 1.0, "fp4": 1.0}
 """Bytes of a cached value beside weights of a precision, as the back-test of decode takes it."""
 TIMED = ("rollout_s", "logprob_s", "train_s", "sync_s", "env_s", "other_s", "unattributed_s")
-ASYNC: tuple[Mode, ...] = ("async",)
 
 
 @dataclass(frozen=True)

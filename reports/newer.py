@@ -30,11 +30,6 @@ class Newer:
     diff: Diff | None = None
     refused: tuple[str, ...] = ()
 
-    @property
-    def has_newer(self) -> bool:
-        """Whether data, prices, catalogue or formulas are not those of the report."""
-        return bool(self.why)
-
     def to_markdown(self) -> str:
         """Return reasons, refusals and the differences as Markdown."""
         from reports.diff_words import escaped

@@ -32,7 +32,6 @@ from pages.parts.notices import show_error
 from pages.parts.words import ALGORITHMS, MODES, md_escape
 
 POOL_COLUMNS = ["pool", "role", "platform", "gpus", "cores", "price_id", "seconds"]
-STATUSES = list(get_args(Status))
 RESUMED_HELP = "Step of the checkpoint it started from; 0 for a start from nothing. Empty: as the files say."
 FIELD_WORDS = {
     "gpus": "GPUs",

@@ -15,7 +15,7 @@ from analysis.params import Params
 from analysis.registry import QUESTIONS, parse
 from analysis.result import Figure, Result
 from data.errors import UserError
-from reports.notebook.document import AnalysisCell, Document, MetricCell, ParameterCell, name_of
+from reports.notebook.document import AnalysisCell, Document, MetricCell, ParameterCell
 from reports.notebook.graph import reference, references
 
 HEADLINE = "headline"
@@ -202,8 +202,3 @@ def _summed(made: Figure, cell: MetricCell, values: pa.ChunkedArray) -> Figure:
         "max": max(known),
     }[cell.summary]
     return replace(made, value=summed, n=len(known))
-
-
-def cell_place(cell: Any) -> str:
-    """Return how an error names a cell."""
-    return f"cell {name_of(cell)}" if name_of(cell) else "a text cell"

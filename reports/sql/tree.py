@@ -9,19 +9,6 @@ import duckdb
 from reports.sql import policy
 
 _NODES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
-_TABLES = frozenset(
-    {
-        "BASE_TABLE",
-        "SUBQUERY",
-        "JOIN",
-        "TABLE_FUNCTION",
-        "EXPRESSION_LIST",
-        "EMPTY",
-        "PIVOT",
-        "SHOW_REF",
-        "COLUMN_DATA",
-    }
-)
 _SHOWN = ("DESCRIBE", "SUMMARY")
 
 

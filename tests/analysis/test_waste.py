@@ -268,7 +268,7 @@ def test_all_tables_add_up_to_the_bill_to_the_cent(
         (Owner(run=name), date(2026, 3, 3)): Measured(*(data.draw(seconds) for _ in range(3)))
         for name in ("steady", "broken")
     }
-    evidence = Evidence(2, 0, seen, [], 0.0, 0.0, True, False, ())
+    evidence = Evidence(2, 0, seen, [], 0.0, 0.0, False, ())
     inside = Inside(
         {("steady", 1, "all"): 7.0}, {}, {("steady", 1, "all"): 99.0}, {("steady", 1, "all"): 8.0}, {}
     )

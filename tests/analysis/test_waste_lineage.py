@@ -50,7 +50,7 @@ def ends_of(
         {("r", a): frac for a, frac in kept.items()}, frozenset(("r", a) for a in unclear),
         frozenset(("r", a) for a in assumed),
     )  # fmt: skip
-    bill = cut_bill(shares, True, Evidence(2, 0, measured, [], 0.0, 0.0, True, False, ()), inside)
+    bill = cut_bill(shares, True, Evidence(2, 0, measured, [], 0.0, 0.0, False, ()), inside)
     sheet = in_cents(bill)
     value = float(sheet.bar("productive"))
     return value, lineage_ends(bill, inside, value, float(sheet.bar("lost")))

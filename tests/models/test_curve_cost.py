@@ -18,7 +18,6 @@ from models.curve_cost import (
     marginal_cost,
     stop_amount,
     stop_line,
-    usd_of_next_point,
     usd_per_point,
     usd_to,
 )
@@ -49,17 +48,11 @@ def test_worked_cost_to_target():
 def test_worked_marginal_cost_against_the_average():
     early, middle = (float(usd_per_point(WORKED, hours, neocloud)) for hours in (5e3, 20e3))
     late = float(usd_per_point(WORKED, 80e3, neocloud))
-    # printed as $1.6k: the 1.55 was rounded once more; a whole point from there costs 1.61 (next test)
+    # printed as $1.6k: the 1.55 was rounded once more
     assert (f"{early / 1e3:.2f}", f"{middle / 1e3:.1f}", f"{late / 1e3:.0f}") == ("1.55", "7.6", "103")
     spent = neocloud(80e3) / 1e3
     average = 100 * (WORKED.score(80e3) - WORKED.start) / spent
     assert (f"{spent:.0f}", f"{average:.2f}", f"{1e3 / late:.3f}") == ("220", "0.14", "0.010")
-
-
-def test_worked_next_point_is_dearer_than_the_marginal_one_on_a_bending_curve():
-    # from 5,000 h (0.51604) to 0.52604: 8000 (0.12604 / 0.19396)^(1/1.2) = 5,586 h
-    assert float(usd_of_next_point(WORKED, 5e3, neocloud)) == pytest.approx(2.75 * 585.5, rel=2e-3)
-    assert math.isinf(float(usd_of_next_point(WORKED, 500e3, neocloud)))  # 0.7180: the top is 0.2 points away
 
 
 def test_where_a_hundredth_of_a_point_is_left_the_curve_is_flat():

@@ -12,7 +12,6 @@ from models.decode import (
     DecodeFactors,
     DecodeLoad,
     capacity,
-    decode_rate,
     decode_step,
     held_bytes,
     kv_copies,
@@ -35,7 +34,6 @@ def test_parts_of_a_step_by_hand():
     assert step.link_s == 0 and step.prefill_s == 0
     assert step.bound_s == step.memory_s
     assert step.total_s == pytest.approx(0.005 + 0.0004 + 0.0032)
-    assert decode_rate(step, 10.0, 1) == pytest.approx(10 / 0.0086)
 
 
 def test_a_small_batch_is_bound_by_memory_and_a_large_one_by_compute():

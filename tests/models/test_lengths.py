@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.lengths import Lengths, known_longest, lengths_of, lengths_of_histogram, lengths_of_quantiles
+from models.lengths import Lengths, lengths_of, lengths_of_histogram, lengths_of_quantiles
 
 
 def test_longest_of_two_dice():
@@ -34,7 +34,6 @@ def test_truncation_makes_the_cap_the_longest():
     assert cut.longest == 8192
     assert cut.truncated_frac(8192) == pytest.approx(0.02, abs=1e-3)
     assert cut.expected_longest(2048) == pytest.approx(8192)
-    assert known_longest(5000.0, 8192.0, 0.02) == 8192 and known_longest(5000.0, 8192.0, 0.0) == 5000
 
 
 def test_quantiles_come_back():

@@ -4,8 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from models.sandbox_time import (
     EpisodeLoad,
@@ -14,7 +12,6 @@ from models.sandbox_time import (
     exposed_tool_s,
     in_flight,
     queue,
-    servers_needed,
     steady_batch,
     tool_seconds_on,
 )
@@ -64,13 +61,6 @@ def test_an_overloaded_pool_waits_for_ever():
     assert np.isnan(np.asarray(got.wait_s)).tolist() == [False, False, False, True]
     with pytest.raises(ValueError, match="servers"):
         erlang_c(0, 1.0)
-
-
-@given(st.floats(0.1, 50), st.floats(0.1, 20), st.floats(0.01, 10))
-def test_the_servers_needed_are_enough_and_one_fewer_is_not(rate, busy, longest):
-    count = servers_needed(rate, busy, longest)
-    assert queue(count, rate, busy).wait_s <= longest
-    assert count == int(rate * busy) + 1 or queue(count - 1, rate, busy).wait_s > longest
 
 
 def test_a_faster_cpu_speeds_only_its_share():

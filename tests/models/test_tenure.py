@@ -29,7 +29,6 @@ def test_demand_by_hand() -> None:
     assert (days.mean_gpus, days.peak_gpus) == (pytest.approx(10), 20)
     assert days.within(10) == pytest.approx(20 / 3)
     assert days.above(10) == pytest.approx(10 / 3)
-    assert days.busy_share(10) == pytest.approx(1 / 3)
     assert Demand.flat(8, 0.5).mean_gpus == 4
     with pytest.raises(ValueError):
         Demand(((8, 0.5),))
