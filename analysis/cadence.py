@@ -66,10 +66,7 @@ def compute(view: View, params: CadenceParams) -> Result:
     platforms = platforms_table(source, params, plans)
     told = assumptions(source, params, plans)
     return result(
-        "cadence",
-        view,
-        params,
-        answer(source, params, plans, focus),
+        "cadence", view, params, answer(source, params, plans, focus),
         headline=figures(params, focus, int(best.iloc[0]) if len(best) and params.goodput is None else None),
         tables={
             "platforms": platforms,
@@ -86,7 +83,7 @@ def compute(view: View, params: CadenceParams) -> Result:
         assumptions=told,
         notices=notices(source, params, plans, focus, scaling),
         prices=platforms[platforms["price_id"] != ""],
-    )
+    )  # fmt: skip
 
 
 def _refused(view: View, params: CadenceParams, source: Source) -> Result:

@@ -7,7 +7,7 @@ before credits, so that full >= campaign >= compute; net = full with its credits
 """
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from typing import ClassVar, TypeVar
@@ -100,38 +100,50 @@ def compute(view: View, params: CampaignsParams) -> Result:
     sums = _sums(cells)
     spend = compute_spend(view, params.model_copy(update={"runs": (), "platforms": ()}))
     kept, tries = _kept(spend), tries_of(spend)
-    rest = resting(tries)
-    lost = [
-        row | {"resumption": ASSUMED if (row["run"], row["attempt"]) in rest else ""}
-        for row in lost_rows(found)
-    ]
+    lost = _with_resumption(lost_rows(found), resting(tries))
     rows = _campaigns(kept, sharing, sums, attempts, lost, about)
-    runs = records(queries.runs(view))
-    used = {share.run for share in shares.shares if share.run}
-    synthetic = [row["run"] for row in runs if row["synthetic"] and row["run"] in used]
     unallocated = _unallocated(sharing, sums)
+    used = {share.run for share in shares.shares if share.run}
     told = [*shares.notices, *sharing.notices, *lost_notices(attempts, used)]
     told += paid_notices(tries, by_attempt(shares.shares))
     return result(
         "campaigns", view, params, answer(shares, rows, unallocated, lost),
         headline=figures(rows, unallocated, lost),
         tables={
-            "campaigns": table(rows, CAMPAIGNS, CAMPAIGN_NUMBERS),
-            "weeks": table(_weeks(cells), WEEKS, ["usd"]),
-            "teams": table(_teams(sums), TEAMS, ["usd", "share_frac"]),
-            "lines": table(_lines(sharing, sums), LEDGER_LINES, LEDGER_LINES[2:]),
-            "unallocated": table(unallocated, UNALLOCATED, UNALLOCATED[3:]),
+            **_borne_tables(sharing, cells, sums, rows, unallocated),
             "behind": table(behind(sharing.lines, cells, attempts.rows), BEHIND, BEHIND_NUMBERS),
-            "sharing": table(moved_rows(sharing), MOVED, ["usd", "share_frac"]),
             "amounts": table(amounts(shares, spend), AMOUNTS, NUMBERS),
             "lost": _lost_table(lost),
             "lost_bridge": table(lost_bridge(_outside(sharing.lines, kept), lost, kept), BRIDGE, ["usd"]),
             "lost_by": table(_in_cents(by_dimension(found), ("usd", "usd_low")), BY, BY_NUMBERS),
             "top": _lost_table([row for row in lost if row["usd"] > 0][:TOP]),
         },
-        assumptions=shares.assumptions, notices=[*told, *notices(shares, rows, synthetic)],
+        assumptions=shares.assumptions, notices=[*told, *notices(shares, rows, _synthetic(view, used))],
         prices=pd.DataFrame({"price_id": list(shares.price_ids)}, dtype=object),
     )  # fmt: skip
+
+
+def _borne_tables(
+    sharing: Sharing, cells: Cells, sums: Sums, rows: Sequence[Row], unallocated: Sequence[Row]
+) -> dict[str, pd.DataFrame]:
+    """Who bears what: by campaign, week, team and line, and what no campaign bears."""
+    return {
+        "campaigns": table(rows, CAMPAIGNS, CAMPAIGN_NUMBERS),
+        "weeks": table(_weeks(cells), WEEKS, ["usd"]),
+        "teams": table(_teams(sums), TEAMS, ["usd", "share_frac"]),
+        "lines": table(_lines(sharing, sums), LEDGER_LINES, LEDGER_LINES[2:]),
+        "unallocated": table(unallocated, UNALLOCATED, UNALLOCATED[3:]),
+        "sharing": table(moved_rows(sharing), MOVED, ["usd", "share_frac"]),
+    }
+
+
+def _with_resumption(rows: Sequence[Row], rest: Collection[tuple[str, int]]) -> list[Row]:
+    """Say of each lost row whether it rests on an assumed point of resumption."""
+    return [row | {"resumption": ASSUMED if (row["run"], row["attempt"]) in rest else ""} for row in rows]
+
+
+def _synthetic(view: View, used: Collection[str]) -> list[str]:
+    return [row["run"] for row in records(queries.runs(view)) if row["synthetic"] and row["run"] in used]
 
 
 def _end(shares: Shares) -> date:

@@ -1,5 +1,6 @@
 """Did the money buy anything: before against after by benchmark, and what a point cost."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import pandas as pd
@@ -24,7 +25,7 @@ from analysis.headline import (
 )
 from analysis.pairs import COLUMNS, Gains, compare
 from analysis.params import CommonParams
-from analysis.result import Result
+from analysis.result import Figure, Result
 from analysis.spend import Spend, compute_spend, filters_of
 from data.view import View
 
@@ -73,18 +74,9 @@ def compute(view: View, params: GainParams) -> Result:
     draws = gains.draws.get((row["run"], row["benchmark_id"], row["key"])) if row else None
     point = usd_per_point(row, draws, subject.usd, subject.low, subject.high, params.seed)
     headline = [f for f in figures(params, subject, row, point) if f.name != "goodput"]
-    headline += subject_rates(params, subject, row, gains)
-    if row is not None and row["mdd"] is not None and pd.notna(row["mdd"]):
-        headline.append(
-            figure("mdd", row["mdd"], n=int(row["n"]), label=f"Smallest detectable on {row['benchmark']}")
-        )
-    notices = [
-        *spend.notices,
-        *evals.notices,
-        *gains.notices,
-        *checked(view, params)[1],
-        *gain_notices(row, note, _without_start(spend, gains)),
-    ]
+    headline += [*subject_rates(params, subject, row, gains), *_smallest_detectable(row)]
+    notices = [*spend.notices, *evals.notices, *gains.notices, *checked(view, params)[1]]
+    notices += gain_notices(row, note, _without_start(spend, gains))
     together = weighted(every, spend, weights, params.seed)
     energy = energy_of(view, params) if params.rate == ENERGY else {}
     return result(
@@ -98,6 +90,13 @@ def compute(view: View, params: GainParams) -> Result:
         notices=[*notices, *best_of_notices(params.after, table), *weight_notices(together)],
         prices=spend.allocations,
     )  # fmt: skip
+
+
+def _smallest_detectable(row: Mapping[str, Any] | None) -> list[Figure]:
+    if row is None or row["mdd"] is None or pd.isna(row["mdd"]):
+        return []
+    label = f"Smallest detectable on {row['benchmark']}"
+    return [figure("mdd", row["mdd"], n=int(row["n"]), label=label)]
 
 
 def energy_of(view: View, params: CommonParams) -> dict[str, Row]:

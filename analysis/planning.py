@@ -171,6 +171,7 @@ def gpu_price(book: Catalogue, params: PlanParams, platform_id: str) -> tuple[Se
 
 
 def platform_name(book: Catalogue, platform_id: str) -> str:
+    """Name of a platform of the catalogue; UserError with the known ones when there is none."""
     platform = book.platform(platform_id)
     if platform is None:
         known = ", ".join(p.platform_id for p in book.platforms())

@@ -24,6 +24,7 @@ def current_step_s(plan: Plan, way: Way) -> float:
 
 
 def figures(plan: Plan, found: dict[Way, Found], way: Way, rows: pd.DataFrame) -> list[Figure]:
+    """Headline figures of the way that was asked for; `rows` are those of the table of splits."""
     one, no_price = found[way], plan.inputs.no_price
     row = rows[rows["chosen"]].iloc[0]
     now = current_step_s(plan, way)
@@ -45,6 +46,7 @@ def figures(plan: Plan, found: dict[Way, Found], way: Way, rows: pd.DataFrame) -
 
 
 def answer(plan: Plan, found: dict[Way, Found], way: Way, told: Verdict) -> str:
+    """The split, its seconds and dollars a step, and how the ways to run it compare, as sentences."""
     one = found[way]
     judges = f", {one.judge_gpus:.0f} judge" if one.judge_gpus else ""
     text = (
@@ -80,6 +82,7 @@ def _mode_words(plan: Plan, found: dict[Way, Found], told: Verdict) -> str:
 
 
 def notices(plan: Plan, found: dict[Way, Found]) -> list[Notice]:
+    """What is not known or was assumed: price, staleness, factor between modes, and the measured run."""
     out = []
     inputs, params = plan.inputs, plan.params
     run = inputs.run

@@ -115,13 +115,7 @@ def marginal(result: Result, mode: Mode = "light") -> go.Figure:
     top = 10 * float(data["usd_per_point"].max())
     high = data["usd_per_point_high"].clip(upper=top)
     fig = go.Figure(band(list(data["usd"]), list(data["usd_per_point_low"]), list(high), colour, "95 % band"))
-    for seen, dash, name in ((True, "solid", "measured range"), (False, "dot", "beyond the last evaluation")):
-        part = data[data["seen"] == seen]
-        fig.add_trace(go.Scatter(
-            x=list(part["usd"]), y=list(part["usd_per_point"]), mode="lines", name=name,
-            line={"color": colour, "width": 2.5, "dash": dash},
-            hovertemplate="%{x:$,.3~r} spent<br>%{y:$,.3~r} per point<extra></extra>",
-        ))  # fmt: skip
+    fig.add_traces(_points_bought(data, colour))
     worth = result.params.get("worth_usd")
     if worth:
         # a trace: text at a line across a log axis is placed at the power of its value
@@ -139,6 +133,19 @@ def marginal(result: Result, mode: Mode = "light") -> go.Figure:
     usd(fig)
     log_usd(fig, [*data["usd_per_point_low"], *high])
     return fig
+
+
+def _points_bought(data: pd.DataFrame, colour: str) -> list[go.Scatter]:
+    kinds = ((True, "solid", "measured range"), (False, "dot", "beyond the last evaluation"))
+    parts = [(data[data["seen"] == seen], dash, name) for seen, dash, name in kinds]
+    return [
+        go.Scatter(
+            x=list(part["usd"]), y=list(part["usd_per_point"]), mode="lines", name=name,
+            line={"color": colour, "width": 2.5, "dash": dash},
+            hovertemplate="%{x:$,.3~r} spent<br>%{y:$,.3~r} per point<extra></extra>",
+        )
+        for part, dash, name in parts
+    ]  # fmt: skip
 
 
 @marked

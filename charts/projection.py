@@ -43,13 +43,9 @@ def by_phase(result: Result, mode: Mode = "light") -> go.Figure:
     whole = table[table["step_s"].notna() & ~table["target"].isin(set(shown["target"]))]
     for kind, part in whole.groupby("kind", sort=False):
         fig.add_trace(_whole(part, str(kind), names, mode))
-    either = _either(shown, table, names, mode)
-    if either is not None:
-        fig.add_trace(either)
-    fig.add_trace(_totals(table.dropna(subset=["step_s"]), names, mode))
-    rule = _rule(result, names, mode)
-    if rule is not None:
-        fig.add_trace(rule)
+    totals = _totals(table.dropna(subset=["step_s"]), names, mode)
+    marks = (_either(shown, table, names, mode), totals, _rule(result, names, mode))
+    fig.add_traces([mark for mark in marks if mark is not None])
     hidden = len(phases) - len(shown)
     overlap = "; time that overlaps other work is left out" if hidden else ""
     rows_dressed(

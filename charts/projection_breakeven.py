@@ -163,18 +163,10 @@ def slope(result: Result, mode: Mode = "light", target: str = "") -> go.Figure:
     reach = LEAST_REACH * max(
         [*solved["usd_per_gpu_h"], chosen["usd_per_gpu_h_high"], *quotes["quote_usd_per_gpu_h"]]
     )
-    colours, fig = theme.palette(mode), go.Figure()
     sides = _side_parts(result.tables.get("platforms"))
-    for row in solved[solved["target"] != chosen["target"]].to_dict("records"):
-        fig.add_trace(_line(row, sides, reach, colours.grey, 1.4))
-    at = np.linspace(0.0, reach, LINE_POINTS)
-    side = sides.get(chosen["target"], 0.0)
-    if known(chosen["usd_per_gpu_h_low"]) and known(chosen["usd_per_gpu_h_high"]):
-        low, high = (_relative(at, chosen[end], side) for end in ("usd_per_gpu_h_high", "usd_per_gpu_h_low"))
-        fig.add_traces(band(at, low, high, colours.accent, "band"))
-    fig.add_trace(_line(chosen, sides, reach, colours.accent, 2.6))
+    fig = go.Figure(_slopes(solved, chosen, sides, reach, mode))
     for row in quotes.to_dict("records"):
-        fig.add_trace(_on_line(row, chosen, side, mode))
+        fig.add_trace(_on_line(row, chosen, sides.get(chosen["target"], 0.0), mode))
     theme.apply(
         fig,
         title=SLOPE,
@@ -188,10 +180,24 @@ def slope(result: Result, mode: Mode = "light", target: str = "") -> go.Figure:
         y="dollars a step / today's (1 = equal)",
         height=400,
     )
-    fig.add_hline(y=1, line={"color": colours.axis, "width": 1.5, "dash": "dot"})
+    fig.add_hline(y=1, line={"color": theme.palette(mode).axis, "width": 1.5, "dash": "dot"})
     fig.update_xaxes(range=[0, reach], tickprefix="$", tickformatstops=theme.TICKS)
     fig.update_yaxes(range=[0, min(4.0, 1.05 * reach / chosen["usd_per_gpu_h"])])
     return fig
+
+
+def _slopes(
+    solved: pd.DataFrame, chosen: dict[str, Any], sides: dict[str, float], reach: float, mode: Mode
+) -> list[go.Scatter]:
+    """Grey lines of the other platforms, then the band and the line of the chosen one."""
+    colours = theme.palette(mode)
+    others = solved[solved["target"] != chosen["target"]].to_dict("records")
+    traces = [_line(row, sides, reach, colours.grey, 1.4) for row in others]
+    at, side = np.linspace(0.0, reach, LINE_POINTS), sides.get(chosen["target"], 0.0)
+    if known(chosen["usd_per_gpu_h_low"]) and known(chosen["usd_per_gpu_h_high"]):
+        low, high = (_relative(at, chosen[end], side) for end in ("usd_per_gpu_h_high", "usd_per_gpu_h_low"))
+        traces += band(at, low, high, colours.accent, "band")
+    return [*traces, _line(chosen, sides, reach, colours.accent, 2.6)]
 
 
 def _chosen(solved: pd.DataFrame, target: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from data.errors import UserError
 
 if TYPE_CHECKING:
+    from data.money.import_plan import ImportPlan
     from data.readers.base import Progress
     from data.store import Store
 
@@ -135,12 +136,26 @@ def list_command(store: "Store", arguments: Mapping[str, Any], _: "Progress") ->
     return {"answer": told["answer"], "prices": rows, "versions": told["versions"]}
 
 
+def _enter(store: "Store", plan: "ImportPlan", arguments: Mapping[str, Any]) -> int:
+    """Enter the prices of a plan as one decision and return its id; UserError when there are none."""
+    from data.money.import_checks import by_trap
+    from data.money.price_entry import import_prices
+
+    if not plan.prices:
+        why = " ".join(
+            f"{n} {'row' if n == 1 else 'rows'}: {words}" for _, n, words in by_trap(plan.set_aside)
+        )
+        more = "Run it with --dry-run: that names every row, and the GPU names that you may map."
+        raise UserError("The file holds no price that can be used", plan.file, f"{why} {more}".strip())
+    day, source = date.fromisoformat(arguments["date"]), str(arguments["source"])
+    return import_prices(store, plan.prices, as_of=day, source=source, file=plan.file, sha256=plan.sha256).id
+
+
 def import_command(store: "Store", arguments: Mapping[str, Any], _: "Progress") -> dict[str, Any]:
     """Plan an import and, unless it is a dry run, enter its prices as one decision."""
     from data.catalogue_types import RENT_KINDS
     from data.money.import_checks import by_trap
     from data.money.import_plan import ImportChoices, plan_import
-    from data.money.price_entry import import_prices
 
     path, kind = Path(str(arguments["path"])), str(arguments["kind"])
     if kind not in RENT_KINDS:
@@ -148,23 +163,10 @@ def import_command(store: "Store", arguments: Mapping[str, Any], _: "Progress") 
     choices = ImportChoices(arguments["provider"], arguments["gpu"], arguments["currency"], kind)
     with store.view() as view:
         plan = plan_import(path.read_bytes(), path.name, view.catalogue, choices)
-    decision = None
-    if not arguments["dry_run"]:
-        if not plan.prices:
-            why = " ".join(
-                f"{n} {'row' if n == 1 else 'rows'}: {words}" for _, n, words in by_trap(plan.set_aside)
-            )
-            more = "Run it with --dry-run: that names every row, and the GPU names that you may map."
-            raise UserError("The file holds no price that can be used", plan.file, f"{why} {more}".strip())
-        day, source = date.fromisoformat(arguments["date"]), str(arguments["source"])
-        entered = import_prices(
-            store, plan.prices, as_of=day, source=source, file=plan.file, sha256=plan.sha256
-        )
-        decision = entered.id
     return {
         "file": plan.file,
         "format": plan.format,
-        "decision": decision,
+        "decision": None if arguments["dry_run"] else _enter(store, plan, arguments),
         "rows": plan.rows,
         "priced": plan.priced,
         "set_aside_rows": len(plan.set_aside),

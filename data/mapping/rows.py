@@ -71,9 +71,7 @@ def rows_batch(
     """Read rows by the rules of a template; defaults, checks and keys are those of the template."""
     template = template_of(plan)
     columns = template.columns()
-    fixed = fixed_texts(plan, choices, template.names)
-    if plan.target.name == "env_events" and "env" not in fixed and plan.column_of("env") is None:
-        fixed["env"] = Path(source.name).stem
+    fixed = _fixed(plan, source, choices, template.names)
     header = (*names, *(f"fixed {name}" for name in fixed))
     layout = CsvLayout(",", header, 1, 2)
     fields = fields_of(plan, columns, names, fixed)
@@ -100,6 +98,14 @@ def rows_batch(
     batch.warnings += records.warnings
     _finish(batch, plan, collector, choices, names)
     return batch
+
+
+def _fixed(plan: Plan, source: Source, choices: Choices, names: Sequence[str]) -> dict[str, str]:
+    """Texts that stand for whole columns; events without an environment are named after their file."""
+    fixed = fixed_texts(plan, choices, names)
+    if plan.target.name == "env_events" and "env" not in fixed and plan.column_of("env") is None:
+        fixed["env"] = Path(source.name).stem
+    return fixed
 
 
 def _finish(batch: Batch, plan: Plan, collector: Collector, choices: Choices, names: Sequence[str]) -> None:
