@@ -1,5 +1,6 @@
 """A chart of the rows of a person's own SELECT, by type, x, y, colour and facet."""
 
+import html
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -14,8 +15,10 @@ from charts.theme import Mode
 
 __all__ = ["Wanted", "draw", "draw_cell", "fault", "fault_of"]
 COLUMNS = 3
-PANEL_PX, ONE_PX = 260, 400
+PANEL_PX, ONE_PX, NAME_PX = 260, 400, 16
 PERCENT = ",.3~p"
+MOST_NAMED, LETTER_PX, PHONE_PX = 60, 6, 300
+"""Places on x whose names are all shown; the width of a letter, and of a plot on a phone."""
 RUN = "run"
 """The column that names runs wherever the app has one."""
 
@@ -128,6 +131,9 @@ def _placed(marks: Marks, ready: Ready, mode: Mode) -> go.Figure:
         place = ready.panels.index(panel)
         fig.add_trace(trace, row=place // across + 1, col=place % across + 1)
     theme.name_panels(fig, mode)
+    for place, note in enumerate(fig.layout.annotations):
+        axis = fig.get_subplot(place // across + 1, place % across + 1).xaxis
+        note.x = axis.domain[0]
     return fig
 
 
@@ -153,8 +159,11 @@ def _dress(
         height=ONE_PX if len(ready.panels) == 1 else PANEL_PX * down + theme.AXIS_PX,
     )
     if len(ready.panels) > 1:
+        room = {"height": fig.layout.height + NAME_PX, "margin_t": fig.layout.margin.t + NAME_PX}
+        fig.update_layout(**room)
         fig.update_xaxes(title_text=x_words, row=down, col=1)
         fig.update_yaxes(title_text=y_words, row=(down + 1) // 2, col=1)
+    _name_places(fig)
     if wanted.chart == "bar":
         fig.update_layout(barmode="group" if len(ready.series) > 1 else "relative")
         if marks.named_x:
@@ -169,6 +178,26 @@ def _dress(
         fig.update_yaxes(tickformat=PERCENT)
     elif wanted.chart != "heat_map":
         fig.update_yaxes(tickformatstops=theme.TICKS)
+
+
+def _name_places(fig: go.Figure) -> None:
+    """Texts along x are names, also where they look like dates; long ones get room to stand upright in."""
+    names = list(dict.fromkeys(x for t in fig.data for x in (t.x if t.x is not None else ()) if _is_text(x)))
+    if not names:
+        return
+    fig.update_xaxes(type="category")
+    if len(names) > MOST_NAMED:
+        return
+    words = [theme.short(html.unescape(name)) for name in names]
+    fig.update_xaxes(tickmode="array", tickvals=names, ticktext=words)
+    longest = max(map(len, words))
+    if len(names) * longest * LETTER_PX > PHONE_PX:
+        fig.update_layout(height=fig.layout.height + longest * LETTER_PX)
+        fig.update_layout(legend={"y": 0, "yref": "container", "yanchor": "bottom"})
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
 
 
 def _x_in_percent(wanted: Wanted, marks: Marks) -> bool:

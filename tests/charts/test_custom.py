@@ -97,3 +97,23 @@ def test_an_axis_says_percent_where_its_ticks_are_percent_and_nowhere_else(asked
     assert told == (percent, percent)
     if not percent:
         assert not any("%" in (t.name or "") for t in fig.data)
+
+
+def test_texts_along_x_are_names_shortened_but_never_merged_and_leave_the_legend_alone():
+    months = pd.DataFrame({"month": ["2026-11", "2026-12"], "usd": [1.0, 2.0]})
+    assert draw(months, chart="line", x="month", y=["usd"]).layout.xaxis.type == "category"
+    head, tail = "a-run-of-a-long-name-", "-with-the-same-end"
+    runs = [f"{head}{n:03d}{tail}" for n in range(4)]
+    rows = pd.DataFrame({"who": runs * 2, "usd": range(8), "team": ["x"] * 4 + ["y"] * 4})
+    fig = draw(rows, chart="bar", x="who", y=["usd"], colour="team")
+    assert {x for t in fig.data for x in t.x} == set(runs) == set(fig.layout.xaxis.tickvals)
+    assert max(map(len, fig.layout.xaxis.ticktext)) <= 28
+    assert fig.layout.legend.yref == "container" and fig.layout.height > 400
+
+
+def test_each_panel_has_its_name_over_itself():
+    rows = pd.DataFrame({"t": range(5), "y_s": range(5), "who": list("abcde")})
+    fig = draw(rows, chart="scatter", x="t", y=["y_s"], facet="who")
+    shown = {note.text: note.x for note in fig.layout.annotations}
+    panels = [fig.layout[t.xaxis.replace("x", "xaxis")].domain[0] for t in fig.data]
+    assert shown == dict(zip("abcde", panels, strict=True)) and len(set(panels)) == 3
