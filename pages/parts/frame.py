@@ -40,10 +40,14 @@ def show_head(
 
     `cards` draws the figures of a page that has more to do with them than show `figures`.
     Returns the place of the share bar; without `bar` the page fills it when it has more results to share.
+    The answer goes out before the bar, whose dozen of buttons a browser would draw in the same step.
     """
-    place = show_title(title, results, synthetic=any(is_synthetic(r) for r in results), lead=lead, bar=bar)
+    place = show_title(title, synthetic=any(is_synthetic(r) for r in results), lead=lead)
     show_answer(results[0])
     opening.answered()
+    if bar:
+        with place:
+            share_bar(list(results), title)
     _offer_details(results[0])
     if cards is None:
         show_figures(results[0], figures)

@@ -16,7 +16,7 @@ App = Callable[..., AppTest]
 
 @pytest.fixture
 def order(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What a run of the script draws, in turn: the answer and the shared controls."""
+    """What a run of the script draws, in turn: the answer, the shared controls, the share bar."""
     drawn: list[str] = []
 
     def noting(name: str, draw: Callable[..., object]) -> Callable[..., object]:
@@ -28,6 +28,7 @@ def order(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(frame, "show_answer", noting("answer", frame.show_answer))
     monkeypatch.setattr(sidebar, "controls", noting("controls", sidebar.controls))
+    monkeypatch.setattr(frame, "share_bar", noting("bar", frame.share_bar))
     return drawn
 
 
@@ -35,10 +36,10 @@ def test_a_plain_first_visit_gets_its_answer_first_and_the_same_page(
     app: App, example: Store, order: list[str]
 ) -> None:
     at = app()
-    assert order == ["answer", "controls"]
+    assert order == ["answer", "controls", "bar"]
     first = at.session_state["_page_state"].common
     at.run()
-    assert order[2:] == ["controls", "answer"]
+    assert order[3:] == ["controls", "answer", "bar"]
     assert not at.exception
     assert at.session_state["_page_state"].common == first
     at.multiselect(key="runs").select("h100-sync").run()
@@ -49,7 +50,7 @@ def test_an_address_that_asks_for_something_is_read_by_the_controls_first(
     app: App, example: Store, order: list[str]
 ) -> None:
     at = app(boundary="compute")
-    assert order == ["controls", "answer"]
+    assert order == ["controls", "answer", "bar"]
     assert at.session_state["_page_state"].common.boundary == "compute"
 
 
