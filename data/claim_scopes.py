@@ -7,7 +7,6 @@ from pathlib import Path
 from data.catalogue import FOLDER, Catalogue
 from data.catalogue_rows import Line, read_rows, unique
 from data.errors import CatalogueError
-from models.projection import PHASES
 
 WHOLE = "step"
 """In `acts_on`: the claim speaks of the whole step."""
@@ -48,6 +47,8 @@ def claim_scopes(catalogue: Catalogue) -> dict[str, ClaimScope]:
 
 @functools.cache
 def _scopes(folder: Path) -> dict[str, ClaimScope]:
+    from models.moves import PHASES  # it brings SciPy, which no start of the app needs
+
     seen: dict[tuple[str, ...], str] = {}
 
     def check(line: Line, row: ClaimScope) -> None:

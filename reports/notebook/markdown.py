@@ -2,23 +2,16 @@
 
 import re
 from functools import cache
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-from markdown_it.common.utils import escapeHtml
-from markdown_it.renderer import RendererHTML
-from markdown_it.rules_core import StateCore
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_core import StateCore
 
 _SAFE = re.compile(r"(https?://|mailto:)", re.IGNORECASE)
 
 
-class _Renderer(RendererHTML):
-    """Images are their words: a picture from elsewhere would tell its server who reads this."""
-
-    def image(self, tokens, idx, options, env):  # type: ignore[no-untyped-def]
-        return escapeHtml(self.renderInlineAsText(tokens[idx].children or [], options, env))
-
-
-def _safe_links(state: StateCore) -> None:
+def _safe_links(state: "StateCore") -> None:
     for token in state.tokens:
         for child in token.children or []:
             if child.type == "link_open":
@@ -27,8 +20,18 @@ def _safe_links(state: StateCore) -> None:
 
 
 @cache
-def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).enable(
+def _parser() -> "MarkdownIt":
+    from markdown_it import MarkdownIt  # not at every start of the app: reports are written on a click
+    from markdown_it.common.utils import escapeHtml
+    from markdown_it.renderer import RendererHTML
+
+    class Renderer(RendererHTML):
+        """Images are their words: a picture from elsewhere would tell its server who reads this."""
+
+        def image(self, tokens, idx, options, env):  # type: ignore[no-untyped-def]
+            return escapeHtml(self.renderInlineAsText(tokens[idx].children or [], options, env))
+
+    parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=Renderer).enable(
         ["table", "strikethrough"]
     )
     parser.validateLink = lambda url: bool(_SAFE.match(url.strip()))  # type: ignore[method-assign]

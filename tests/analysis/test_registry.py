@@ -45,7 +45,7 @@ def test_every_module_that_answers_a_question_is_listed() -> None:
 @pytest.mark.parametrize(
     ("imports", "heavy"),
     [
-        ("import reports.jobs", ["models.backtest", "sqlglot"]),
+        ("import reports.jobs", ["models.backtest", "sqlglot", "scipy", "markdown_it"]),
         ("import cli; cli.parser()", ["pandas", "duckdb", "requests"]),
     ],
 )
