@@ -1,14 +1,18 @@
-"""Notebooks of a home, kept with all that they ever were.
+"""Notebooks of a home, kept with what they were.
 
 Nothing is overwritten: each save is a row of `notebook_history` in the workspace, the last row of a notebook
 is what it is now, and a deleted one comes back by one more row. Two windows that edit one notebook cannot
 overwrite each other: a save names the version it started from.
+
+Autosave makes a version every few seconds, so old ones are thinned: those of the last hour all stay, before
+that the last of each hour, and before a day the last of each day (UTC). What a person did on purpose stays
+for ever: the first version, each that gave another title, deleted and brought back; and the present one.
 """
 
 import json
 import sqlite3
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from data.errors import UserError
 from data.kept_documents import Change, Kept
@@ -68,6 +72,17 @@ FROM notebook_history h
 """
 _LAST = "h.version = (SELECT max(l.version) FROM notebook_history l WHERE l.notebook = h.notebook)"
 _KEPT = Kept("notebook", "title", LONGEST_TITLE, _SELECT, _LAST)
+_ALL_STAY, _HOURLY = timedelta(hours=1), timedelta(days=1)
+_THIN = """
+DELETE FROM notebook_history WHERE id IN (
+    SELECT id FROM (
+        SELECT id, version, at, change, title IS NOT lag(title) OVER (ORDER BY version) AS titled,
+               max(version) OVER (PARTITION BY substr(at, 1, iif(at >= :day, 13, 10))) AS kept
+        FROM notebook_history WHERE notebook = :notebook
+    ) WHERE change = 'saved' AND at < :hour AND version < kept AND NOT titled
+)
+"""
+"""Letters 1 to 10 of a time are its day, 1 to 13 its hour."""
 
 
 class Notebooks:
@@ -87,7 +102,7 @@ class Notebooks:
             return _last(con, notebook)
 
     def history(self, notebook: int) -> list[Entry]:
-        """Return all versions of a notebook, oldest first; raises UserError for an unknown one."""
+        """Return the kept versions of a notebook, oldest first; raises UserError for an unknown one."""
         with self._workspace.reading() as con:
             rows = con.execute(
                 "SELECT version, at, change, title FROM notebook_history WHERE notebook = ? ORDER BY version",
@@ -101,7 +116,7 @@ class Notebooks:
         ]
 
     def version(self, notebook: int, version: int) -> Saved:
-        """Return a notebook as it was; raises UserError for a version it never had."""
+        """Return a notebook as it was; raises UserError for a version that is not kept."""
         with self._workspace.reading() as con:
             return _at(con, notebook, version)
 
@@ -124,7 +139,9 @@ class Notebooks:
             _alive(held)
             if _titled(document, title) == held.document:
                 return held
-            return _append(con, notebook, "saved", document, title, at)
+            saved = _append(con, notebook, "saved", document, title, at)
+            _thin(con, saved)
+            return saved
 
     def rename(self, notebook: int, title: str, *, at: datetime | None = None) -> Saved:
         """Give a live notebook another title."""
@@ -186,6 +203,12 @@ def _append(
         (number, version, (at or utc_now()).isoformat(), change, _KEPT.clean(title), text),
     )
     return _last(con, int(number))
+
+
+def _thin(con: sqlite3.Connection, now: Saved) -> None:
+    """Drop autosaved versions that later ones of their hour or day stand for."""
+    hour, day = (now.changed - age for age in (_ALL_STAY, _HOURLY))
+    con.execute(_THIN, {"notebook": now.id, "hour": hour.isoformat(), "day": day.isoformat()})
 
 
 def _at(con: sqlite3.Connection, notebook: int, version: int) -> Saved:

@@ -154,6 +154,13 @@ ALTER TABLE links ADD COLUMN hidden TEXT;
 ALTER TABLE links ADD COLUMN recipe TEXT;
 ALTER TABLE links ADD COLUMN card TEXT;
 """,
+    """
+DROP TRIGGER notebook_history_append_only;
+CREATE TRIGGER notebook_history_kept BEFORE DELETE ON notebook_history
+WHEN OLD.change <> 'saved' OR OLD.version = 1
+    OR OLD.version = (SELECT max(version) FROM notebook_history WHERE notebook = OLD.notebook)
+BEGIN SELECT RAISE(ABORT, 'notebooks are append-only'); END;
+""",
 )
 """What each version above 1 adds to the tables; an entry that has been released is never edited."""
 _VERSION = 1 + len(_UPGRADES)

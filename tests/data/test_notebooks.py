@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -113,9 +113,61 @@ def test_unknown_numbers_are_refused_in_words(books):
         books.restore_version(made.id, 9)
 
 
-def test_history_is_append_only(books, tmp_path):
-    books.create(doc())
+def test_autosaved_versions_grow_thin_with_age_and_nothing_done_on_purpose_is_lost(books, tmp_path):
+    """Saved each 10 minutes from day 1, 00:00 to day 3, 12:00: all of the last hour stay, then one an hour
+    for a day, then one a day.
+    """
+    start, step = datetime(2026, 1, 1), timedelta(minutes=10)
+    number = books.create(doc(), at=start).id
+    ends = datetime(2026, 1, 3, 12)
+    last = (ends - start) // step
+    titles = ["B" if n >= 20 else "A" for n in range(last)]  # named anew on day 1 at 03:20
+    rows = [
+        (number, n + 1, (start + n * step).isoformat(), "saved", title, doc(title, cells=[n]))
+        for n, title in enumerate(titles)
+    ]
     with sqlite3.connect(tmp_path / "workspace.sqlite") as con:
-        for change in ("DELETE FROM notebook_history", "UPDATE notebook_history SET title = 'x'"):
+        told = "notebook, version, at, change, title, document"
+        con.executemany(f"INSERT INTO notebook_history ({told}) VALUES (?, ?, ?, ?, ?, ?)", rows[1:])
+    books.save(number, doc("B", cells=[last]), "B", last, at=ends)
+    first, second, third = (datetime(2026, 1, day) for day in (1, 2, 3))
+    hours = [second.replace(hour=h, minute=50) for h in range(11, 24)]  # of the day before noon its last
+    hours += [third.replace(hour=h, minute=50) for h in range(11)]
+    wanted = [start, first.replace(hour=3, minute=20), first.replace(hour=23, minute=50), *hours]
+    wanted += [ends - n * step for n in range(6, -1, -1)]
+    assert [entry.changed for entry in books.history(number)] == wanted
+    found = books.get(number)
+    assert (found.created, found.changed, found.version) == (start, ends, last + 1)
+    with pytest.raises(UserError, match="no version 3"):
+        books.version(number, 3)
+    assert json.loads(books.restore_version(number, 1).document)["cells"] == []
+
+
+def test_other_notebooks_and_other_changes_stay(books):
+    old, day = datetime(2026, 1, 1), timedelta(days=1)
+    other = books.create(doc("Other"), at=old)
+    books.save(other.id, doc("Other", cells=[1]), "Other", 1, at=old)
+    made = books.create(doc(), at=old)
+    books.delete(made.id, at=old)
+    books.restore(made.id, at=old)
+    books.rename(made.id, "C", at=old)
+    books.save(made.id, doc("C", cells=[1]), "C", 4, at=old)
+    books.save(made.id, doc("C", cells=[2]), "C", 5, at=old + day)
+    books.save(made.id, doc("C", cells=[3]), "C", 6, at=old + 3 * day)
+    changes = [entry.change for entry in books.history(made.id)]
+    assert changes == ["saved", "deleted", "restored", "renamed", "saved", "saved", "saved"]
+    assert len(books.history(other.id)) == 2
+
+
+def test_history_is_append_only_but_for_what_was_saved_between(books, tmp_path):
+    made = books.create(doc())
+    for n in (1, 2):
+        books.save(made.id, doc(cells=[n]), "A", n)
+    books.rename(made.id, "B")
+    books.save(made.id, doc("B", cells=[3]), "B", 4)
+    with sqlite3.connect(tmp_path / "workspace.sqlite") as con:
+        for version in (1, 4, 5):
             with pytest.raises(sqlite3.IntegrityError, match="append-only"):
-                con.execute(change)
+                con.execute("DELETE FROM notebook_history WHERE version = ?", (version,))
+        with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+            con.execute("UPDATE notebook_history SET title = 'x'")
