@@ -67,7 +67,8 @@ def failing(params: CadenceParams, gpus: int) -> Failing:
 class Fleet:
     """A count of working GPUs with everything about its cycle; draws (draws,) in hours.
 
-    `turns`: this programme and the others of the fleet, in that order; `parts_h`: mean hours by part.
+    `turns`: this programme and the others of the fleet, in that order; `parts_h`: mean hours by part;
+    `goodput_frac`: mean of the draws, with `goodput_ends`, their p10 and p90.
     """
 
     gpus: int
@@ -78,6 +79,7 @@ class Fleet:
     p_finish: float
     parts_h: Mapping[str, float]
     goodput_frac: float
+    goodput_ends: tuple[float, float]
     every_steps: int
     turns: tuple[Turn, ...]
     steps: Mapping[str, StepDraws]
@@ -206,6 +208,7 @@ class Planner:
             p_finish=math.nan if unknown else float((finish_h <= params.deadline_h).mean()),
             parts_h=_parts(cycle, steps, specs, turns[0]),
             goodput_frac=float(np.mean(cycle.goodput_frac)),
+            goodput_ends=_ends(cycle.goodput_frac),
             every_steps=every,
             turns=turns,
             steps=steps,
@@ -281,6 +284,11 @@ def best_every(step_s: float, stall_s: float, down_s: float, mttf_s: float, most
 def campaign_of(spec: CampaignSpec, steps: StepDraws, params: CadenceParams) -> Campaign:
     """A campaign as models see it."""
     return Campaign(spec.steps, steps.step_s, spec.evals, params.eval_min * 60)
+
+
+def _ends(draws: Floats | float) -> tuple[float, float]:
+    low, high = np.quantile(np.asarray(draws, dtype=np.float64), (0.1, 0.9))
+    return float(low), float(high)
 
 
 def _weighted(specs: Iterable[CampaignSpec], steps: Mapping[str, StepDraws]) -> Floats:

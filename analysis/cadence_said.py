@@ -108,7 +108,7 @@ def figures(params: CadenceParams, focus: Plan, best_steps: int | None) -> list[
     fleet, missing = focus.fleet, "; ".join(focus.fleet.missing) or None
     low, middle, high = focus.cycle_h
     until, p10_p90 = params.deadline_h, {"interval": "p10_p90", "n": params.draws}
-    racks = float(fleet.held.racks)
+    racks, good = float(fleet.held.racks), fleet.goodput_ends
     no_price = missing or focus.rent.missing or None
     paid = {"interval": "quote_range" if params.pay == "period" else "bounds"}
     return [
@@ -119,7 +119,7 @@ def figures(params: CadenceParams, focus: Plan, best_steps: int | None) -> list[
         figure(
             "cadence_slack_h", until - middle, low=until - high, high=until - low, **p10_p90, missing=missing
         ),
-        figure("cadence_goodput", fleet.goodput_frac, n=params.draws, missing=missing),
+        figure("cadence_goodput", fleet.goodput_frac, low=good[0], high=good[1], **p10_p90, missing=missing),
         figure(
             "cadence_checkpoint_steps",
             best_steps,

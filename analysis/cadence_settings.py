@@ -120,8 +120,9 @@ def _row(
     status, where, date = YOURS if yours else plain if item is None else (item.status, item.source, item.date)
     value, low, high = _value(source, params, plan, name)
     lever = moved.get(name)
-    if lever is not None and lever.ends[0] <= value <= lever.ends[1]:
-        low, high = lever.ends
+    reach = None if lever is None else lever.reach or lever.ends
+    if reach is not None and reach[0] <= value <= reach[1]:
+        low, high = reach
     row: Row = {"name": name, "label": label, "unit": unit, "value": value, "low": low, "high": high}
     return row | {"status": status, "source": where, "date": date, "note": limits_of(name)}
 

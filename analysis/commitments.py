@@ -177,12 +177,13 @@ def _rack_figures(stage: Stage, best: Choice, racks: pd.DataFrame) -> list[Figur
     rows = {row["units"]: row for row in records(racks)}
     more = rows[best.mix.own_units + 1]
     word, next_one = stage.own.unit_word, best.mix.own_units + 1
+    each = f"A first {word}" if next_one == 1 else f"{word.capitalize()} {next_one}"
     try:
         dual: float | None = unit_dual_usd(best.problem, best.mix.own_units)
     except UnservedError:
         dual = None
     return [
-        figure("rack_value", more["value_usd"], label=f"{word.capitalize()} {next_one} would save"),
+        figure("rack_value", more["value_usd"], label=f"{each} would save"),
         figure("rack_shadow", dual, label=f"Shadow price of a {word}, at {best.mix.own_units} owned"),
         figure("rack_cost", more["cost_usd"], label=f"A {word} costs", missing=stage.own.lacking),
     ]

@@ -1,6 +1,7 @@
 """Forecast: spend and GPU-hours of the coming months against a budget, by team and campaign."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from analysis.forecast_kept import (
 )
 from analysis.forecast_model import (
     DEFAULT_LEVEL,
+    DRAWS,
     MIN_DAYS,
     Basis,
     Drawn,
@@ -44,6 +46,7 @@ from analysis.words import digits3, money, month_words, percent, plural
 from data.queries.known import has_uploads
 from data.view import View
 from models.forecast import MONTHS_FOR_LEVEL
+from models.stats import wilson
 
 SHORT_DAYS = 56
 """Days below which a month's own rhythm cannot be seen: two months."""
@@ -143,12 +146,20 @@ def _figures(basis: Basis, drawn: Drawn) -> list[Figure]:
     budget = basis.params.budget_usd_month
     over = None if budget is None else float(np.mean(whole["usd"] > budget * len(basis.coming)))
     lacks = "give a budget a month"
-    out.append(figure("forecast_over", over, boundary=boundary, missing=lacks))
+    out.append(figure("forecast_over", over, **_of_draws(over), boundary=boundary, missing=lacks))
     months = len(basis.history.whole_months())
     level = basis.level if basis.level_from != "derived" else None
     lacks = f"{months} whole {plural('month', months)} of history, {MONTHS_FOR_LEVEL} are needed"
     out.append(figure("forecast_level", level, boundary=boundary, n=months, missing=lacks))
     return out
+
+
+def _of_draws(share: float | None) -> dict[str, Any]:
+    """What so many draws tell of a chance: that all or none were over does not make it certain."""
+    if share is None:
+        return {}
+    found = wilson(share * DRAWS, DRAWS)
+    return {"low": found.low, "high": found.high, "interval": "ci95", "n": DRAWS}
 
 
 def _ranged(metric: str, values: np.ndarray, boundary: str, n: int, **more: str) -> Figure:
@@ -258,6 +269,32 @@ def _assumptions(basis: Basis) -> list[Assumption]:
 
 
 def _notices(basis: Basis) -> list[Notice]:
+    history, out = basis.history, _history_notices(basis)
+    if basis.uses_history and not basis.params.stop:
+        words = (
+            "Every campaign of the history is taken to go on, or to be followed by one like it: name those "
+            "that stop."
+        )
+        out.append(Notice("campaigns_go_on", words, "stop"))
+    if basis.params.runs or basis.params.platforms:
+        words = "A forecast is of everything: the chosen runs and platforms do not narrow it."
+        out.append(Notice("forecast_is_whole", words))
+    if history.partial:
+        words = f"Telemetry ends inside {history.days[-1].isoformat()}, which counts as a whole day."
+        out.append(Notice("partial_day", words, "history"))
+    names = {campaign for campaign, _ in history.series}
+    twice = [one.name for one in basis.plan if one.name in names and one.name not in basis.params.stop]
+    if twice:
+        words = (
+            f"{twice[0]} is in the history and in the plan, and both count: name it among the "
+            "campaigns that end if the plan is all that it will use."
+        )
+        out.append(Notice("planned_twice", words, "plan"))
+    return out
+
+
+def _history_notices(basis: Basis) -> list[Notice]:
+    """What a short history cannot tell."""
     history, out = basis.history, []
     days, whole = len(history.days), len(history.whole_months())
     if not basis.uses_history:
@@ -279,26 +316,6 @@ def _notices(basis: Basis) -> list[Notice]:
             "taken, a guess: give yours."
         )
         out.append(Notice("level_guessed", words, "level_change_frac"))
-    if basis.uses_history and not basis.params.stop:
-        words = (
-            "Every campaign of the history is taken to go on, or to be followed by one like it: name those "
-            "that stop."
-        )
-        out.append(Notice("campaigns_go_on", words, "stop"))
-    if basis.params.runs or basis.params.platforms:
-        words = "A forecast is of everything: the chosen runs and platforms do not narrow it."
-        out.append(Notice("forecast_is_whole", words))
-    if history.partial:
-        words = f"Telemetry ends inside {history.days[-1].isoformat()}, which counts as a whole day."
-        out.append(Notice("partial_day", words, "history"))
-    names = {campaign for campaign, _ in history.series}
-    twice = [one.name for one in basis.plan if one.name in names and one.name not in basis.params.stop]
-    if twice:
-        words = (
-            f"{twice[0]} is in the history and in the plan, and both count: name it in stop if the plan is "
-            "all that it will use."
-        )
-        out.append(Notice("planned_twice", words, "plan"))
     return out
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 from analysis.forecast_model import (
     DEFAULT_DECLINE,
     DEFAULT_GROWTH,
+    NO_TEAM,
     Basis,
     Drawn,
     Scenario,
@@ -16,7 +17,6 @@ from analysis.forecast_model import (
     quantiles,
 )
 from analysis.frames import NAN, Row, table
-from analysis.words import digits3
 from models.workload import Floats
 
 MEASURES = ("usd", "gpu_h")
@@ -77,12 +77,17 @@ def split_rows(basis: Basis, drawn: Drawn, kind: str) -> pd.DataFrame:
 
 
 def total_rows(drawn: Drawn) -> pd.DataFrame:
-    """Over all months: everything, each team, each campaign, with its share of the mean spend."""
+    """Over all months: everything, each team, each campaign, with its share of the mean spend.
+
+    Where nobody named a team there are none: 'no team' would repeat everything.
+    """
     whole = drawn.total("usd").sum(axis=1), drawn.total("gpu_h").sum(axis=1)
     rows: list[Row] = [{"kind": "total", "name": "all", **numbers(*whole), "share_frac": 1.0}]
     mean = float(whole[0].mean())
     for kind in ("team", "campaign"):
         usd, gpu_h = drawn.by(kind, "usd"), drawn.by(kind, "gpu_h")
+        if set(usd) == {NO_TEAM}:
+            continue
         for name, values in usd.items():
             told = numbers(values.sum(axis=1), gpu_h[name].sum(axis=1))
             share = told["usd_mean"] / mean if mean > 0 else NAN
@@ -200,8 +205,3 @@ def _from_history(basis: Basis, middle: Scenario, add: object) -> None:
 def _ends(value: float, low: float | None, high: float | None, width: float) -> tuple[float, float]:
     """The given range, else the value +- a width."""
     return (value - width if low is None else low, value + width if high is None else high)
-
-
-def months_words(count: float) -> str:
-    """'1 month', '3 months'."""
-    return f"{digits3(count)} month{'' if count == 1 else 's'}"

@@ -38,15 +38,15 @@ SPLITS = [
 ]  # fmt: skip
 BUFFER = ["step", "t_s", "rollouts", "starved_s", "blocked_s"]
 MODES = [
-    "mode", "rollout_gpus", "train_gpus", "judge_gpus", "step_s", "step_s_low", "step_s_high",
-    "usd_per_step", "usd_per_step_low", "usd_per_step_high", "steps_for_budget", "age_updates", "allowed",
+    "mode", "step_s", "usd_per_step", "step_s_low", "step_s_high", "usd_per_step_low", "usd_per_step_high",
+    "steps_for_budget", "age_updates", "allowed", "rollout_gpus", "train_gpus", "judge_gpus",
     "steps_needed_ratio", "usd_for_same_score_ratio", "breakeven_extra_steps_frac",
 ]  # fmt: skip
 PUBLISHED = [
     "recipe_id", "stage", "platform", "train_frac", "rollout_frac", "side_frac", "ratio_rollout_train",
     "inside",
 ]  # fmt: skip
-NEARBY = ["delta_gpus", "rollout_gpus", "train_gpus", "judge_gpus", "step_s", "usd_per_step"]
+NEARBY = ["delta_gpus", "step_s", "usd_per_step", "rollout_gpus", "train_gpus", "judge_gpus"]
 EMPTY = {
     "splits": SPLITS, "buffer": BUFFER, "modes": MODES, "published": PUBLISHED, "nearby": NEARBY,
     "settings": SETTINGS, "tornado": TORNADO,

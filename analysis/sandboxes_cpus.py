@@ -106,5 +106,5 @@ def _at_speed(inputs: SandboxInputs, params: SandboxesParams, cpu: Cpu, speedup:
         "usd_per_rollout": (one.gpu_usd + cpu_usd) / one.rollouts,
     }  # fmt: skip
     if not priced:
-        row["missing"] = "no price of a core is published: give usd_per_core_h"
+        row["missing"] = "no price of a core of it is published: give what a core-hour costs"
     return row

@@ -29,9 +29,9 @@ from models.weight_sync import SyncLoad, wire_bound
 __all__ = ["WeightSyncParams", "compute"]
 
 ENGINES = [
-    "row_id", "method", "model", "platform", "measured_s", "gb_per_s", "gb_per_s_per_gpu", "sync_s",
+    "method", "model", "platform", "measured_s", "gb_per_s", "gb_per_s_per_gpu", "sync_s",
     "sync_s_low", "sync_s_high", "exposed_s", "share_frac", "usd_per_step", "usd_per_day",
-    "saved_usd_per_day", "saved_usd_low", "saved_usd_high", "step_speedup", "beyond_link", "source",
+    "saved_usd_per_day", "saved_usd_low", "saved_usd_high", "step_speedup", "beyond_link", "row_id", "source",
 ]  # fmt: skip
 WORDS = {"row_id", "method", "model", "platform", "beyond_link", "source"}
 SPEEDS = ["gb_per_s", "sync_s", "exposed_s", "usd_per_step", "usd_per_day", "step_speedup"]

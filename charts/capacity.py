@@ -14,6 +14,8 @@ from charts.projection_style import known
 from charts.synthetic import marked
 from charts.theme import Mode
 
+LINE_PX = 2.5
+"""The last line drawn; those beneath are wider, so that equal lines are all seen."""
 PROBABILITY = "Probability to finish by the deadline, by GPUs"
 CYCLE = "Cycle time by GPUs, hours"
 PARTS = "Where the hours of a cycle go"
@@ -39,15 +41,17 @@ def probability(result: Result, mode: Mode = "light") -> go.Figure:
         return theme.empty(result.answer, title=PROBABILITY, table="curve", mode=mode)
     styles = platform_styles(frame, mode)
     fig = go.Figure()
-    for target, part in _by_target(frame):
-        fig.add_trace(_line(part, 100 * part["p_finish"], target, styles[target]))
+    groups = _by_target(frame)
+    for place, (target, part) in enumerate(groups):
+        wide = {**styles[target], "width": LINE_PX + 3 * (len(groups) - 1 - place)}
+        fig.add_trace(_line(part, 100 * part["p_finish"], target, wide))
         for trace in _chosen(part, 100 * part["p_finish"], target, styles[target], mode):
             fig.add_trace(trace)
     _level(fig, result, mode)
     theme.apply(
         fig,
         title=PROBABILITY,
-        subtitle="Diamonds: the fleets of the answer. Past its best size a fleet gets slower, not faster",
+        subtitle=f"Diamonds: the fleets of the answer. {_shape(result, frame)}",
         alt=f"Probability to finish by the deadline against GPUs on {frame['target'].nunique()} platforms. "
         f"{result.answer}",
         table="curve",
@@ -58,6 +62,15 @@ def probability(result: Result, mode: Mode = "light") -> go.Figure:
     )
     fig.update_yaxes(range=[-3, 103])
     return _gpu_axis(fig, frame)
+
+
+def _shape(result: Result, frame: pd.DataFrame) -> str:
+    """What the curves show: where every fleet is sure enough they lie on each other at the top."""
+    wanted = float(result.params.get("wanted") or 0.0)
+    if wanted and bool((frame["p_finish"] >= wanted).all()):
+        least = float(frame["gpus"].min())
+        return f"Each fleet from {least:,.0f} GPUs on is sure enough: whole racks decide, not the deadline"
+    return "Past its best size a fleet gets slower, not faster"
 
 
 def _level(fig: go.Figure, result: Result, mode: Mode) -> None:
@@ -139,7 +152,7 @@ def _line(
         name=theme.short(label),
         legendgroup=label,
         mode="lines",
-        line={"color": style["colour"], "width": 2.5, "dash": style["dash"]},
+        line={"color": style["colour"], "width": style.get("width", LINE_PX), "dash": style["dash"]},
         customdata=words or [_fleet_words(row) for row in part.to_dict("records")],
         hovertemplate="%{customdata}<extra></extra>",
     )
@@ -176,7 +189,7 @@ def _fleet_words(row: Mapping[str, Any]) -> str:
     racks = f", {digits3(row['racks'])} racks" if known(row.get("racks")) else ""
     lines = [
         f"<b>{theme.escape(row['platform'])}</b>: {row['gpus']:,.0f} GPUs at work{racks}",
-        f"finishes in time: {percent(row['p_finish'])}",
+        f"draws in time: {percent(row['p_finish'])}",
     ]
     if known(row.get("cycle_h")):
         lines.append(f"cycle {digits3(row['cycle_h'])} h")

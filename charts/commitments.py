@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from analysis.result import Result
-from analysis.words import money, percent
+from analysis.words import digits3, money
 from charts import theme
 from charts.blocks import error_bars, has
 from charts.duration import duration_curve
@@ -132,13 +132,14 @@ def regret(result: Result, mode: Mode = "light") -> go.Figure:
     fig = go.Figure(
         bars(data, "regret_usd", labels, theme.status_marker(colours.accent, "projected", mode), _world_words)
     )
-    likely = [f"{percent(float(p))} likely" for p in data["prob_frac"]]
+    likely = [f"{digits3(100 * float(p))} % likely" for p in data["prob_frac"]]
     fig.update_traces(text=likely, textposition="outside", cliponaxis=False)
     told = [f"{label}: {money(float(v))}" for label, v in zip(data["label"], data["regret_usd"], strict=True)]
     theme.apply(
         fig,
         title=REGRET,
-        subtitle="What hindsight would have saved",
+        subtitle="What hindsight would have saved"
+        + ("" if data["regret_usd"].any() else ": nothing in any world, this mix is the best in each"),
         alt=f"Bars of the regret in {'; '.join(told)}.",
         table="worlds",
         mode=mode,

@@ -6,7 +6,6 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from analysis.forecast_model import NO_TEAM
 from analysis.result import Result
 from analysis.words import digits3, money, month_words, percent
 from charts import theme
@@ -135,9 +134,6 @@ def groups(result: Result, mode: Mode = "light") -> go.Figure:
     data = frame[frame["kind"].isin(["team", "campaign"])].sort_values(
         ["kind", "usd_mean"], ascending=[False, False], kind="stable"
     )
-    teams = data["kind"] == "team"
-    if set(data.loc[teams, "name"]) == {NO_TEAM}:  # nobody named a team: its bar would repeat the total
-        data = data[~teams]
     data = data.head(MOST_GROUPS)
     if data.empty:
         return theme.empty("No team or campaign is known yet.", title=GROUPS, table="totals", mode=mode)
@@ -151,7 +147,7 @@ def groups(result: Result, mode: Mode = "light") -> go.Figure:
         fig,
         title=GROUPS,
         subtitle="Mean over the horizon; whiskers: p10–p90",
-        alt=f"Bars of the expected spend of {len(data)} teams and campaigns.",
+        alt=f"Bars of the expected spend of {', '.join(ticks)}.",
         table="totals",
         mode=mode,
         x="USD over the horizon",

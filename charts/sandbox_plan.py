@@ -1,5 +1,7 @@
 """Sandbox cores: what waiting GPUs and idle cores cost by cores a GPU, and each CPU beside the others."""
 
+from collections.abc import Hashable, Mapping
+
 import plotly.graph_objects as go
 
 from analysis.result import Result
@@ -85,12 +87,12 @@ def cpus(result: Result, mode: Mode = "light") -> go.Figure:
             marker = theme.status_marker(colours.accent, status, mode)
             labels = [theme.escape(cpu) for cpu in part["name"]]
             fig.add_trace(bars(part, "usd_per_rollout", labels, marker, _cpu_words, name=name))
-    rest = len(frame) - len(data)
+    lacking = frame[frame["usd_per_rollout"].isna()].to_dict("records")
     theme.apply(
         fig,
         title=CPUS,
         subtitle="Sandboxes and the GPUs that wait for them"
-        + (f"; {rest} without a published speed, see the table" if rest else ""),
+        + "".join(f"; {_lacking(row)}" for row in lacking),
         alt=f"Bars of the dollars of a rollout on {len(data)} CPUs: {', '.join(data['name'])}.",
         table="cpus",
         mode=mode,
@@ -98,6 +100,11 @@ def cpus(result: Result, mode: Mode = "light") -> go.Figure:
         height=120 + 46 * len(data),
     )
     return in_order(fig, [theme.escape(cpu) for cpu in data["name"]])
+
+
+def _lacking(row: Mapping[Hashable, object]) -> str:
+    what = "price of a core" if known(row.get("speedup")) else "speed"
+    return f"{theme.escape(row['name'])}: no {what} is published"
 
 
 def _cpu_words(row: dict[str, object]) -> str:

@@ -115,7 +115,9 @@ def speeds(result: Result, mode: Mode = "light") -> go.Figure:
         x="GB/s of one copy",
         y="USD a day",
     )
-    fig.update_xaxes(type="log")
+    low, high = float(data["gb_per_s"].min()), float(data["gb_per_s"].max())
+    ticks = [n * 10**k for k in range(-2, 6) for n in (1, 2, 5) if low <= n * 10**k <= high]
+    fig.update_xaxes(type="log", tickvals=ticks, ticktext=[f"{n:,g}" for n in ticks])
     fig.update_yaxes(tickprefix="$", rangemode="tozero")
     return fig
 

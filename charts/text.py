@@ -21,6 +21,7 @@ _UNIT_WORDS = {
 _PER_WORDS = {"pp": "point", "mtok": "million tokens", "gpu_h": "GPU-hour", "gpu-h": "GPU-hour"}
 _PER_WORDS |= {"correct": "correct rollout", "informative": "informative rollout"}
 COUNTED = {
+    "goodput": "attempt",
     "gain": "task",
     "mdd": "task",
     "gain_per_usd": "task",
@@ -43,8 +44,23 @@ COUNTED = {
     "bill_open": "line",
     "sandbox_ok": "call",
     "sandbox_core_h": "call",
+    "cadence_cycle_h": "draw",
+    "cadence_p_finish": "draw",
+    "cadence_slack_h": "draw",
+    "cadence_goodput": "draw",
+    "forecast_usd": "day",
+    "forecast_gpu_h": "day",
+    "forecast_usd_next": "day",
+    "forecast_gpu_h_next": "day",
+    "forecast_over": "draw",
+    "forecast_level": "month",
 }
 """What the `n` of a headline figure counts."""
+CHANCES = frozenset({"cadence_p_finish", "forecast_over"})
+"""Figures that are shares of draws: all or none of so many is no certainty."""
+LEAST_CHANCE = 0.001
+_ONE = {"racks": "rack", "updates": "update", "steps": "step", "GPUs": "GPU", "cores": "core"}
+_ONE |= {"sandboxes": "sandbox", "GPU-hours": "GPU-hour"}
 INTERVAL_WORDS = {
     "ci95": "95 % interval",
     "p10_p90": "p10–p90",
@@ -72,13 +88,39 @@ def quantity(value: float | None, unit: str) -> str:
         return "not known"
     low = unit.strip().lower()
     if low in {"frac", "fraction", "ratio"}:
-        return f"{digits3(100 * value)} %"
+        return f"{_in_percent(100 * value)} %"
     if low == "usd_exact":
         return f"{'-' if value < 0 else ''}${abs(value):,.2f}"
     if low.startswith(("usd", "$")):
         return money(value)
     word = _UNIT_WORDS.get(low, unit.strip().replace("_", " "))
-    return f"{short_number(value)} {word}".strip()
+    return f"{short_number(value)} {_ONE.get(word, word) if value == 1 else word}".strip()
+
+
+def _in_percent(pct: float) -> str:
+    """Three digits; what is not all of it never reads as 100: the first digit of what lacks, rounded down."""
+    lacks = 100 - pct
+    if not 1e-6 < lacks < 0.05:
+        return digits3(pct)
+    places = -math.floor(math.log10(lacks))
+    return f"{math.floor(pct * 10**places) / 10**places:.{places}f}"
+
+
+def figure_quantity(figure: Figure) -> str:
+    """Return the value of a figure with its unit; a chance of all or no draws as 'above' or 'below'."""
+    value = figure.value
+    if value is None or figure.name not in CHANCES or not figure.n:
+        return quantity(value, figure.unit)
+    least = max(LEAST_CHANCE, 3 / figure.n)
+    if value > 1 - least:
+        return f"> {quantity(1 - least, figure.unit)}"
+    return f"< {quantity(least, figure.unit)}" if value < least else quantity(value, figure.unit)
+
+
+def split_figure(figure: Figure) -> tuple[str, str]:
+    """Return the value of a figure and its unit to stand apart, as `split_unit` does."""
+    text = figure_quantity(figure)
+    return (text, "") if text[:1] in "<>" else split_unit(figure.value, figure.unit)
 
 
 def split_unit(value: float | None, unit: str, longest: int = 2) -> tuple[str, str]:
@@ -114,6 +156,7 @@ def interval(figure: Figure) -> str:
 ANSWERS = {
     "not reachable": "Not reachable",
     "never": "Never",
+    "not paid back": "Never",
     "not distinguishable from zero": "Cannot tell",
     "refused": "Not comparable",
 }

@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from analysis.result import Result
-from analysis.words import digits3, money, percent
+from analysis.words import count, digits3, money, percent
 from charts import theme
 from charts.blocks import has
 from charts.projection_style import known, rows_dressed
@@ -32,6 +32,10 @@ class Outcome:
     unit: str
 
 
+RULES = {
+    "cadence": "One input at a time: what is drawn from p10 to p90, settings over the range named beside",
+}
+RULE = "One input at a time, from one end of its range to the other"
 OUTCOMES = {
     "cadence": Outcome("cycle_h_low", "cycle_h_high", "Cycle time (h)", "h"),
     "forecast": Outcome("at_low_usd", "at_high_usd", "Spend over the horizon (USD)", "usd"),
@@ -59,9 +63,8 @@ def tornado(result: Result, mode: Mode = "light", most: int = FIVE) -> go.Figure
         fig,
         names,
         [(theme.escape(row["label"]), _range(row)) for row in rows],
-        title=TITLE,
-        note="One input at a time, from one end of its range to the other; solid: the range is measured or "
-        "published, dotted: assumed",
+        title=_title(about),
+        note=f"{RULES.get(result.analysis, RULE)}; solid: range measured or published, dotted: assumed",
         alt=f"Tornado of {len(rows)} inputs; {rows[0]['label']} moves the answer most.",
         table="tornado",
         mode=mode,
@@ -70,6 +73,12 @@ def tornado(result: Result, mode: Mode = "light", most: int = FIVE) -> go.Figure
     fig.update_layout(barmode="overlay")
     fig.update_xaxes(tickformatstops=theme.TICKS, nticks=6, **_axis(about.unit))
     return fig
+
+
+def _title(about: Outcome) -> str:
+    """'What moves the cycle time (h)'; a name such as 'GPU dollars' keeps its capitals."""
+    words = about.words[:1].lower() + about.words[1:] if about.words[1:2].islower() else about.words
+    return f"What moves the {words}"
 
 
 def outcome_of(result: Result) -> Outcome | None:
@@ -192,7 +201,11 @@ def _range(row: Mapping[str, Any]) -> str:
     ends = [_end(row, "low"), _end(row, "high")]
     if not all(known(end) for end in ends):
         return theme.escape(" – ".join(str(end) for end in ends if end not in (None, "") and end == end))
-    return theme.escape(" – ".join(dict.fromkeys(in_unit(end, unit) for end in ends)))
+    told = list(dict.fromkeys(in_unit(end, unit) for end in ends))
+    tails = {text.partition(" ")[2] for text in told}
+    if len(told) == 2 and len(tails) == 1 and "$" not in told[0]:
+        told[0] = told[0].partition(" ")[0]
+    return theme.escape(" – ".join(told))
 
 
 def in_unit(value: object, unit: str) -> str:
@@ -204,4 +217,5 @@ def in_unit(value: object, unit: str) -> str:
         return percent(number) + (low.removeprefix("fraction").removeprefix("frac") or "").rstrip()
     if low.startswith("usd"):
         return money(number)
-    return f"{digits3(number)} {'' if low in ('', 'count', 'ratio', 'x') else unit}".strip()
+    shown = count(number) if number == int(number) else digits3(number)
+    return f"{shown} {'' if low in ('', 'count', 'ratio') else unit}".strip()

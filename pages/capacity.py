@@ -11,7 +11,7 @@ from pages.parts.assumptions import show_how
 from pages.parts.choose import segments
 from pages.parts.compute import compute_or_stop
 from pages.parts.empty import show_empty
-from pages.parts.figures import show_figures
+from pages.parts.figures import show_leading, show_other
 from pages.parts.frame import is_nothing, show_title
 from pages.parts.notices import show_warnings
 from pages.parts.scenario_bar import scenario_bar
@@ -29,7 +29,8 @@ state = current()
 head = st.container()
 section = segments("ca_part", "Plan", SECTIONS, CYCLE, str)
 answer = st.container()
-left, right = st.columns([1, 2.2], gap="large")
+with st.container(key="planner_capacity"):
+    left, right = st.columns([1, 2.2], gap="large")
 plan = plans.PLANS.get(section)
 with left:
     asked = cycle.asked_of(state) if plan is None else plans.asked_of(plan, state)
@@ -45,12 +46,13 @@ else:
     with answer:
         show_answer(result)
     with right:
-        show_figures(result)
+        show_leading(result)
         show_warnings(result)
         if plan is None:
             cycle.show(result, state.theme)
         else:
             plans.show(plan, result, state.theme)
+            show_other(result)
     compared = scenario_bar(state, "capacity.py", [result])
     if compared is not None:
         show_comparison(compared, state.theme)

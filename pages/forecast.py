@@ -12,7 +12,7 @@ from pages.parts.assumptions import show_how
 from pages.parts.choose import segments
 from pages.parts.compute import compute_or_stop
 from pages.parts.empty import show_empty
-from pages.parts.figures import show_figures
+from pages.parts.figures import show_figures, show_leading
 from pages.parts.forecast_controls import forecast_inputs
 from pages.parts.frame import is_nothing, show_title
 from pages.parts.notices import show_warnings
@@ -36,7 +36,8 @@ if section == KEPT:
         show_warnings(result)
     months.show_scored(result, state.theme)
 else:
-    left, right = st.columns([1, 2.2], gap="large")
+    with st.container(key="planner_forecast"):
+        left, right = st.columns([1, 2.2], gap="large")
     with left:
         if section == SPEND:
             plain = compute_or_stop("forecast", {"since": newest_id(state.store.workspace)})
@@ -54,7 +55,7 @@ else:
         with answer:
             show_answer(result)
         with right:
-            show_figures(result)
+            show_leading(result)
             show_warnings(result)
             if section == SPEND:
                 months.said()

@@ -112,7 +112,8 @@ state = current()
 with state.view() as view:
     names = {p.platform_id: p.name for p in view.catalogue.platforms() if p.kind != "cpu"}
 head = st.container()
-left, right = st.columns([1, 2.2], gap="large")
+with st.container(key="planner_tenure"):
+    left, right = st.columns([1, 2.2], gap="large")
 with left:
     refuse_fractions("own_")
     asked = decision(names)

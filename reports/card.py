@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from analysis.result import Figure
 from charts.palette import LIGHT
-from charts.text import interval, quantity, unit_tail
+from charts.text import figure_quantity, interval, unit_tail
 from reports.freeze import FrozenReport, folder
 
 SIZE = (1200, 630)
@@ -66,7 +66,7 @@ def words(report: FrozenReport) -> dict[str, str]:
     found = _headline(report)
     if found is None:
         return told
-    value = f"{quantity(found.value, found.unit)} {unit_tail(found.unit)}".strip()
+    value = f"{figure_quantity(found)} {unit_tail(found.unit)}".strip()
     return {
         **told,
         "label": found.label or found.name.replace("_", " "),
@@ -93,7 +93,7 @@ def description(card: Mapping[str, str]) -> str:
     """Return the one sentence that chats print under the title."""
     figure = f"{card['label']}: {card['value']}" if card["value"] else card["label"]
     if card["interval"]:
-        figure += f" ({card['interval']})"
+        figure += f", {card['interval']}"
     return " · ".join(text for text in (card["mark"], figure, card["foot"]) if text)
 
 

@@ -150,11 +150,11 @@ def print_answer(found: Mapping[str, Any]) -> None:
 def headline_lines(headline: Sequence[Mapping[str, Any]]) -> list[str]:
     """One line a headline figure, in the words and digits of the page: value with unit, then its range."""
     from analysis.result import Figure  # every command would wait for the analyses
-    from charts.text import interval, quantity, unit_tail
+    from charts.text import figure_quantity, interval, unit_tail
 
     lines = []
     for raw in headline:
         one = Figure(**raw)
-        value = one.missing if one.value is None else f"{quantity(one.value, one.unit)} {unit_tail(one.unit)}"
+        value = one.missing if one.value is None else f"{figure_quantity(one)} {unit_tail(one.unit)}"
         lines.append(f"  {one.label or one.name}: {str(value).strip()}  {interval(one)}".rstrip())
     return lines

@@ -53,7 +53,7 @@ METRICS = (
         "seconds of steps kept / wall time, mean of draws",
         "fraction",
         "one cycle, waiting for other programmes left out",
-        "exact: a mean of draws",
+        "p10_p90 of draws; the value is their mean",
     ),
     Formula(
         "cadence_checkpoint_steps",

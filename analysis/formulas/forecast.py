@@ -27,7 +27,7 @@ METRICS = (
         "share of draws whose spend over the horizon exceeds budget x months",
         "frac",
         "bill | rent",
-        "exact for the draws",
+        "95 % (Wilson) of the number of draws; what is uncertain in the inputs is in the share itself",
     ),
     Formula(
         "forecast_level",

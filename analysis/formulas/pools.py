@@ -59,8 +59,9 @@ METRICS = (
     ),
     Formula(
         "pool_breakeven_steps",
-        "More steps an update of age may cost",
-        "(synchronous step / step - 1) / age: above it synchronous steps are cheaper for the same score",
+        "Break-even: more steps for the same score, an update of age",
+        "(synchronous step / step - 1) / age: above it synchronous steps are cheaper for the same score; "
+        "below zero they are cheaper even if age costs no steps",
         "frac",
         "–",
         "exact for the inputs",

@@ -18,6 +18,7 @@ from pages.parts import capacity_controls as controls
 from pages.parts.choose import dropdown, segments
 from pages.parts.compute import compute_or_stop
 from pages.parts.download import show_chart
+from pages.parts.figures import show_other
 from pages.parts.pictures import picture
 from pages.parts.plan_fields import Known, defaults_of
 from pages.parts.state import PageState
@@ -27,9 +28,9 @@ from pages.parts.words import status_label
 ANSWER = "the fleet of the answer"
 BEHIND = ("Cycle time", "What moves it", "Hours by part", "If it grows", "Failures", "Programmes")
 PLATFORMS = (
-    "platform", "gpus", "spare_gpus", "fleet_gpus", "racks", "p_finish", "cycle_h", "cycle_h_low",
-    "cycle_h_high", "slack_h", "usd_per_cycle", "usd_per_cycle_low", "usd_per_cycle_high", "usd_per_year",
-    "kwh_per_cycle", "goodput_frac", "usd_per_gpu_h", "step_s", "kind", "missing",
+    "platform", "racks", "fleet_gpus", "p_finish", "cycle_h", "cycle_h_low", "cycle_h_high", "usd_per_cycle",
+    "usd_per_year", "slack_h", "kwh_per_cycle", "goodput_frac", "usd_per_cycle_low", "usd_per_cycle_high",
+    "gpus", "spare_gpus", "usd_per_gpu_h", "step_s", "kind", "missing",
 )  # fmt: skip
 INPUTS = ("label", "value", "low", "high", "unit", "status", "source", "date", "note")
 LABELS = {
@@ -47,8 +48,8 @@ LABELS = {
     "gpus": "GPUs at work",
     "spare_gpus": "Spare GPUs",
     "fleet_gpus": "GPUs in all",
-    "racks": "Racks (–: not built in racks)",
-    "p_finish": "Finishes in time",
+    "racks": "Racks (–: none)",
+    "p_finish": "Draws in time",
     "cycle_h": "Cycle, p50 (h)",
     "cycle_h_low": "Cycle, p10 (h)",
     "cycle_h_high": "Cycle, p90 (h)",
@@ -120,6 +121,7 @@ def answered(asked: dict[str, Any]) -> Result:
 def show(result: Result, mode: Mode) -> None:
     """Draw the probability by GPUs, and the section that is picked behind it."""
     show_chart(picture(charts.probability, result, mode), key="capacity_probability")
+    show_other(result)
     section = segments("ca_show", "Behind it", BEHIND, BEHIND[0], str)
     if section == "Cycle time":
         show_chart(picture(charts.cycle_band, result, mode, _looked_at(result)), key="capacity_cycle")

@@ -34,9 +34,11 @@ COMMON = (
 )
 OPEN = 2
 """Tables of a plan that stand open."""
+SIDE = ("judge_gpus", "side_frac")
+"""Columns that are left out where no pool does anything else."""
 LABELS = {
     "status": "Badge",
-    "row_id": "Row",
+    "row_id": "Row of the source",
     "gb_per_s": "GB/s",
     "gb_per_s_per_gpu": "GB/s a GPU",
     "saved_usd_per_day": "Saves a day (USD)",
@@ -285,11 +287,11 @@ def show_tables(plan: Plan, result: Result) -> None:
     """Draw the tables of a plan."""
     said = _worded(result)
     for name, title in plan.tables[:OPEN]:
-        show_table(said, name, title=title, labels=LABELS | plan.labels)
+        show_table(said, name, title=title, labels=LABELS | plan.labels, optional=SIDE)
     if len(plan.tables) > OPEN:
         with st.expander("More tables", icon=":material/table:", key=f"{plan.prefix}_more"):
             for name, title in plan.tables[OPEN:]:
-                show_table(said, name, title=title, labels=LABELS | plan.labels)
+                show_table(said, name, title=title, labels=LABELS | plan.labels, optional=SIDE)
 
 
 def _worded(result: Result) -> Result:

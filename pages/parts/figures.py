@@ -10,9 +10,11 @@ from collections.abc import Sequence
 import streamlit as st
 
 from analysis.result import Figure, Result
-from charts.text import counted, instead_of_value, interval_parts, split_unit, unit_tail
+from charts.text import counted, instead_of_value, interval_parts, split_figure, unit_tail
 
 SAME_REASON = "for the same reason"
+LEADING = 6
+"""Figures above the chart of a plan: two rows, so that the chart stands on the first screen."""
 
 
 def show_figures(result: Result, names: Sequence[str] | None = None) -> None:
@@ -23,6 +25,19 @@ def show_figures(result: Result, names: Sequence[str] | None = None) -> None:
         return
     cards = "".join(card_html(f, same=_same_reason(chosen[:n], f)) for n, f in enumerate(chosen))
     st.html(f'<dl class="ipd-figures">{cards}</dl>')
+
+
+def show_leading(result: Result) -> None:
+    """Draw the figures that lead a plan; the others follow its chart."""
+    show_figures(result, [one.name for one in result.headline[:LEADING]])
+
+
+def show_other(result: Result) -> None:
+    """Draw the figures that `show_leading` left for below the chart."""
+    names = [one.name for one in result.headline[LEADING:]]
+    if names:
+        with st.container(key="other_figures"):
+            show_figures(result, names)
 
 
 def _same_reason(before: Sequence[Figure], figure: Figure) -> bool:
@@ -37,16 +52,15 @@ def card_html(figure: Figure, *, same: bool = False) -> str:
     `same`: it is missing for the reason that the card before it gives.
     """
     label = html.escape(figure.label or figure.name.replace("_", " "))
-    tip = _tip(figure)
-    if tip:
-        label = f"<details><summary>{label}</summary><p>{html.escape(tip)}</p></details>"
+    if figure.formula:
+        label = f"<details><summary>{label}</summary><p>{html.escape(figure.formula)}</p></details>"
     lines = [f"<dt>{label}</dt>"]
     if figure.value is None:
         reason = SAME_REASON if same else (figure.missing or "the data on hand does not say").rstrip(".")
         lines.append(f'<dd class="unknown">{instead_of_value(figure)}</dd>')
         lines.append(f"<dd>{html.escape(_sentence(reason))}.</dd>")
         return f"<div>{''.join(lines)}</div>"
-    number, unit = split_unit(figure.value, figure.unit)
+    number, unit = split_figure(figure)
     unit = unit or unit_tail(figure.unit)
     small = f" <small>{html.escape(unit)}</small>" if unit else ""
     ends, kind = interval_parts(figure)
@@ -54,7 +68,8 @@ def card_html(figure: Figure, *, same: bool = False) -> str:
     if ends:
         lines.append(f'<dd class="range">{html.escape(ends)}</dd>')
     rests_on = counted(figure).replace(" ", "\u00a0")
-    note = " · ".join(part for part in (kind if ends else "", rests_on) if part)
+    bound = f"{figure.boundary} boundary" if figure.boundary else ""
+    note = " · ".join(part for part in (kind if ends else "", rests_on, bound) if part)
     if note:
         lines.append(f"<dd>{html.escape(note)}</dd>")
     return f"<div>{''.join(lines)}</div>"
@@ -63,8 +78,3 @@ def card_html(figure: Figure, *, same: bool = False) -> str:
 def _sentence(text: str) -> str:
     """Start with a capital, unless the first word is a name such as grpo-a."""
     return text[:1].upper() + text[1:] if text.split(" ")[0].isalpha() else text
-
-
-def _tip(figure: Figure) -> str:
-    bound = f"Cost boundary: {figure.boundary}." if figure.boundary else ""
-    return " ".join(part for part in (figure.formula, bound) if part)

@@ -10,7 +10,9 @@ from charts.tornado import tornado
 from pages.parts.choose import segments
 from pages.parts.compute import compute_or_stop
 from pages.parts.download import show_chart
+from pages.parts.figures import show_other
 from pages.parts.forecast_controls import commitment_inputs
+from pages.parts.own_decision import offer_capital
 from pages.parts.own_details import show_details
 from pages.parts.pictures import picture
 from pages.parts.state import PageState
@@ -31,7 +33,7 @@ LABELS = {
     "expected_usd": "Expected (USD)",
     "p10_usd": "p10 (USD)",
     "p90_usd": "p90 (USD)",
-    "worst_usd": "Worst (USD)",
+    "worst_usd": "Expected in the worst world (USD)",
     "worst_tenth_usd": "Mean of the worst tenth (USD)",
     "regret_usd": "Regret (USD)",
     "regret_frac": "Regret (%)",
@@ -56,7 +58,10 @@ def asked_of(state: PageState) -> dict[str, Any]:
 
 def show(result: Result, mode: Mode) -> None:
     """Draw the mixes, and the section that is picked behind them."""
+    if any("cost of capital" in (one.missing or "") for one in result.headline):
+        offer_capital()
     show_chart(picture(charts.options, result, mode), key="commitments_options")
+    show_other(result)
     section = segments("cm_show", "Behind it", BEHIND, BEHIND[0], str)
     draws = {
         "Regret": charts.regret,

@@ -72,6 +72,10 @@ LABELS = {
     "planned": "Planned",
     "campaign": "Campaign",
 }
+MONTHS = (
+    "month", "usd_p50", "usd_p10", "usd_p90", "budget_usd", "over_frac", "actual_usd", "days_known", "days",
+    "gpu_h_p50", "gpu_h_p10", "gpu_h_p90", "actual_gpu_h", "usd_mean", "gpu_h_mean",
+)  # fmt: skip
 PERCENTS = ("coverage_low", "coverage_high")
 
 
@@ -92,9 +96,11 @@ def show(result: Result, mode: Mode) -> None:
 
 def show_tables(result: Result) -> None:
     """Draw the numbers by month, by team and campaign, and of the plan."""
-    show_table(result, "months", title="By month", labels=LABELS,
+    show_table(result, "months", title="By month", labels=LABELS, columns=MONTHS,
                optional=("days_known", "actual_usd", "actual_gpu_h", "budget_usd", "over_frac"))  # fmt: skip
-    show_table(result, "totals", title="By team and campaign, over the horizon", labels=LABELS)
+    teams = (result.tables["totals"]["kind"] == "team").any()
+    show_table(result, "totals", title=f"By {'team and ' if teams else ''}campaign, over the horizon",
+               labels=LABELS)  # fmt: skip
     show_table(result, "plan", title="Planned", labels=LABELS)
 
 

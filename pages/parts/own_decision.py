@@ -13,8 +13,8 @@ TRIED_PCT = (8.0, 10.0, 15.0)
 
 
 def offer_capital() -> None:
-    """Offer the one number without which owning has no cost, one click each; it is then typed on the left."""
-    st.markdown("**Try a cost of capital** :small[yours, not a published number: change it on the left]")
+    """Offer the one number without which owning has no cost, one click each; it then stands in its input."""
+    st.markdown("**Try a cost of capital** :small[yours, not a published number: type yours in the inputs]")
     with st.container(horizontal=True):
         for pct in TRIED_PCT:
             st.button(f"{pct:g} % a year", key=f"own_try_{pct:g}", on_click=_take, args=(pct,))

@@ -225,11 +225,18 @@ def test_a_deadline_in_a_week_is_a_day_and_a_time(period_h: float, deadline_h: f
 
 
 def test_what_matters_most_stands_first(home: Home) -> None:
-    frame = stated(home, gpus=64).tables["tornado"]
+    found = stated(home, gpus=64)
+    frame = found.tables["tornado"]
     assert (np.diff(frame["swing_h"]) <= 0).all() and len(frame) >= 5
     steps = frame.set_index("input").loc["steps"]
     assert steps["cycle_h_high"] > steps["cycle_h"] > steps["cycle_h_low"]
     assert frame["cycle_h"].nunique() == 1, "the same with nothing moved"
+    assert frame["cycle_h"].iloc[0] == found.figure("cadence_cycle_h").value, "and the answer itself"
+    # drawn quantities by one rule, p10 to p90: the published ends hold 90 % of the draws, a half-width
+    # of 1.645 standard deviations of their side; p10 and p90 stand at 1.282 of them
+    usual, high = 1 / (7.9 * 1024), 1 / (7.5 * 64)
+    rate = frame.set_index("input").loc["failure_rate"]
+    assert rate["high_value"] == pytest.approx(usual * (high / usual) ** (1.2816 / 1.6449), rel=2e-3)
     # a quarter more and less of 200 steps of 332 s: half of 18.4 h and what surrounds it
     assert steps["swing_h"] == pytest.approx(0.5 * 200 * 332 / 3600, rel=0.1)
 
@@ -318,6 +325,15 @@ def test_no_late_draw_is_not_certainty_on_the_card(home: Home) -> None:
     found = stated(home, gpus=64).figure("cadence_p_finish")
     assert (found.value, found.interval, found.n) == (1.0, "ci95", 500)
     assert found.low == pytest.approx(500 / (500 + 1.959964**2), abs=1e-6) and found.high == 1
+
+
+def test_goodput_has_the_spread_of_the_cycle(home: Home) -> None:
+    """Steps kept over wall time: its p10 and p90 are those steps over the p90 and p10 of the cycle."""
+    found = stated(home, gpus=64, repeat_frac=0.0)
+    good, cycle = found.figure("cadence_goodput"), found.figure("cadence_cycle_h")
+    steps = 200 * 332 / 3600
+    assert [good.low, good.high] == pytest.approx([steps / cycle.high, steps / cycle.low], rel=1e-3)
+    assert good.low < good.value < good.high and good.interval == "p10_p90"
 
 
 def test_every_input_has_unit_source_and_limits(home: Home) -> None:

@@ -75,7 +75,12 @@ def test_days_that_are_all_alike_go_on(empty_home: Home) -> None:
         assert row["gpu_h_p50"] == pytest.approx(days * 192)
     assert (april["over_frac"], may["over_frac"]) == (0.0, 1.0)
     assert found.figure("forecast_usd").value == pytest.approx(61 * DAY)
-    assert found.figure("forecast_over").value == 1.0 and "above 99 %" in found.answer
+    over = found.figure("forecast_over")
+    assert over.value == 1.0 and "above 99 %" in found.answer
+    assert over.low == pytest.approx(over.n / (over.n + 1.959964**2)), "Wilson: draws never make certainty"
+    assert {r["kind"] for r in rows(found, "totals")} == {"total", "campaign"}, (
+        "no team would repeat the total"
+    )
     assert [r["usd"] for r in rows(found, "history")] == pytest.approx([31 * DAY, 28 * DAY, 31 * DAY])
     assert {r["basis"] for r in rows(found, "history")} == {"runs"}
     assert found.figure("forecast_usd").boundary == "rent"
@@ -187,6 +192,55 @@ def test_one_billed_month_of_three_is_no_jump(empty_home: Home, tmp_path: Path) 
     mixed = asked(empty_home.view(), months=1, basis="bill")
     assert [r["usd"] for r in rows(mixed, "history")] == pytest.approx([1000, 28 * DAY, 31 * DAY])
     assert [r["basis"] for r in rows(mixed, "history")] == ["bill", "runs", "runs"]
+
+
+def test_the_month_that_goes_on_takes_no_bill_away(empty_home: Home, tmp_path: Path) -> None:
+    """January and February were billed at $10 a day; of March there are runs of ten days and no bill yet."""
+    hold(empty_home, "r", "math", 8, 69)
+    bill = [charge(10, START + timedelta(days=n), 24, month="2026-01") for n in range(31)]
+    bill += [charge(10, START + timedelta(days=n), 24, month="2026-02") for n in range(31, 59)]
+    load(empty_home, tmp_path, bill)
+    found = asked(empty_home.view(), months=1)
+    assert [(r["usd"], r["basis"]) for r in rows(found, "history")] == [(310, "bill"), (280, "bill")]
+    [march] = rows(found, "months")
+    assert march["month"] == "2026-03" and march["usd_p50"] == pytest.approx(310)
+    said = next(one.text for one in found.warnings if one.code == "bill_to_come")
+    assert "March 2026" in said and "$3.84k" in said
+    runs = asked(empty_home.view(), months=1, basis="runs")
+    assert [r["usd"] for r in rows(runs, "history")] == pytest.approx([31 * DAY, 28 * DAY, 10 * DAY])
+
+
+def test_a_forecast_of_bills_waits_for_the_bill(empty_home: Home, tmp_path: Path) -> None:
+    """Kept when January had been billed; of February there are runs alone: their rents are no score of it."""
+    hold(empty_home, "r", "math", 8, 59)
+    load(
+        empty_home, tmp_path, [charge(10, START + timedelta(days=n), 24, month="2026-01") for n in range(31)]
+    )
+    kept = kept_from(empty_home, months=2)
+    assert kept.document["basis"] == "bill" and kept.document["months"][0] == "2026-02"
+    found = analysis.run("forecast_score", with_kept(empty_home, kept), {})
+    assert not rows(found, "scores") and rows(found, "kept")[0]["state"] != "scored"
+    more = [charge(10, START + timedelta(days=n), 24, month="2026-02") for n in range(31, 59)]
+    load(empty_home, tmp_path, more)
+    found = analysis.run("forecast_score", with_kept(empty_home, kept), {})
+    [usd] = rows(found, "scores", kind="total", measure="usd")
+    assert (usd["month"], usd["actual"], usd["inside"]) == ("2026-02", pytest.approx(280), True)
+
+
+def test_days_that_only_the_example_reaches_are_no_days_without_spend(empty_home: Home) -> None:
+    """Own work ends on 31 January; the example, which is left out, goes on to 8 March, the home's cut-off."""
+    hold(empty_home, "r", "math", 8, 31)
+    hold(empty_home, "made-up", "example", 8, 60)
+    empty_home.con.execute("UPDATE runs SET synthetic = true WHERE run = 'made-up'")
+    counts = dict.fromkeys(("size_bytes", "records", "stored", "quarantined", "ignored", "rows_written"), 1)
+    named = {"upload_id": "e" * 16, "sha256": "e" * 64, "name": "example", "format": "example"}
+    empty_home.add("uploads", {**named, **counts, "synthetic": True, "uploaded_at": START})
+    found = asked(empty_home.view(), months=1)
+    assert [(r["month"], r["usd"]) for r in rows(found, "history")] == [("2026-01", pytest.approx(31 * DAY))]
+    [row] = rows(found, "months")
+    assert row["month"] == "2026-02" and row["usd_p50"] == pytest.approx(28 * DAY)
+    with_it = asked(empty_home.view(), months=1, example="with")
+    assert [r["month"] for r in rows(with_it, "history")] == ["2026-01", "2026-02", "2026-03"]
 
 
 def test_what_was_kept_is_scored_against_what_was_spent(empty_home: Home) -> None:

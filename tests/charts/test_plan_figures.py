@@ -73,10 +73,22 @@ def test_a_tornado_reaches_from_the_answer_to_both_ends() -> None:
     assert all(set(trace.base) == {100.0} for trace in bars)
     assert (fig.data[2].name, list(fig.data[2].x)) == ("the answer, 100 h", [100.0, 100.0])
     heads = [note.text for note in fig.layout.annotations]
-    assert "length" in heads[0] and "10 % – 40 %" in heads[0] and len(heads) == 2
+    assert "length" in heads[0] and "10 – 40 %" in heads[0] and len(heads) == 2
     assert all(trace.marker.pattern.shape is None for trace in bars)
     assumed = tornado(made.swings("user"))
     assert all(trace.marker.pattern.shape == "." for trace in assumed.data[:2])
+
+
+def test_a_tornado_says_what_it_moves_by_which_rule_and_each_unit_once() -> None:
+    levers = (("steps", 150.0, 250.0, "steps"), ("length", 0.5, 1.5, "x"))
+    rows = [{"label": label, "low_value": low, "high_value": high, "unit": unit, "cycle_h": 80.0,
+             "cycle_h_low": 60.0, "cycle_h_high": 100.0, "source": ""}
+            for label, low, high, unit in levers]  # fmt: skip
+    fig = tornado(result("cadence", tornado=rows))
+    assert fig.layout.meta["title"] == "What moves the cycle time (h)"
+    assert "what is drawn from p10 to p90" in fig.layout.meta["subtitle"]
+    heads = [note.text for note in fig.layout.annotations]
+    assert ">150 – 250 steps<" in heads[0] and ">0.500 – 1.50 x<" in heads[1]
 
 
 def test_a_tornado_without_an_answer_still_spans_its_ends() -> None:
@@ -95,6 +107,19 @@ def test_probability_marks_the_fleets_and_the_wanted_level() -> None:
     assert len({t.line.color for t in lines}) == 2
     assert fig.layout.shapes[0].y0 == 95.0
     assert list(fig.layout.xaxis.tickvals) == [32, 64, 128, 256]
+
+
+def test_lines_on_each_other_are_all_seen_and_explained() -> None:
+    """Three platforms that finish on any fleet: the lines beneath are wider, and the words say why."""
+    rows = [{"target": t, "platform": t, "gpus": g, "p_finish": 1.0, "chosen": g == 64}
+            for t in ("a", "b", "c") for g in (8, 64)]  # fmt: skip
+    fig = capacity.probability(result("cadence", params={"wanted": 0.95}, curve=rows))
+    widths = [t.line.width for t in fig.data if t.mode == "lines"]
+    assert widths == sorted(widths, reverse=True) and len(set(widths)) == 3
+    assert "whole racks decide" in fig.layout.meta["subtitle"]
+    rows[0]["p_finish"] = 0.9
+    late = capacity.probability(result("cadence", params={"wanted": 0.95}, curve=rows))
+    assert "whole racks decide" not in late.layout.meta["subtitle"]
 
 
 def test_the_cycle_says_where_more_gpus_are_slower() -> None:
@@ -133,7 +158,7 @@ def test_claims_and_forbidden_modes_are_dotted() -> None:
     assert by_mode == {"allowed": "/", "rollouts too old": "."}
     cpus = {t.name: (t.marker.pattern.shape, list(t.y)) for t in sandbox_plan.cpus(made.sandboxes()).data}
     assert cpus["claim"] == (".", ["Vera"]) and cpus["measured or reference"][1] != [EVIL]
-    assert "1 without a published speed" in sandbox_plan.cpus(made.sandboxes()).layout.meta["subtitle"]
+    assert "no speed is published" in sandbox_plan.cpus(made.sandboxes()).layout.meta["subtitle"]
 
 
 def test_whiskers_of_an_engine_are_its_seconds_in_dollars() -> None:
@@ -142,11 +167,11 @@ def test_whiskers_of_an_engine_are_its_seconds_in_dollars() -> None:
     assert (now.x[0], now.error_x.array[0], now.error_x.arrayminus[0]) == pytest.approx((100.0, 20.0, 20.0))
 
 
-def test_a_bar_of_no_team_alone_would_repeat_the_total() -> None:
+def test_who_has_no_team_stands_beside_the_teams() -> None:
     def ticks(*teams: str) -> str:
         rows = [{"kind": kind, "name": name, "usd_mean": 5e4, "usd_p10": 4e4, "usd_p90": 7e4}
                 for kind, name in (*(("team", team) for team in teams), ("campaign", "math-v3"))]  # fmt: skip
         return str(forecast.groups(result("forecast", totals=rows)).data[0].y)
 
-    assert "team" not in ticks(NO_TEAM)
+    assert "team" not in ticks()
     assert all(team in ticks(NO_TEAM, "evals") for team in (NO_TEAM, "evals"))

@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.result import Figure
-from charts.text import counted, interval, interval_parts, quantity, unit_tail
+from charts.text import counted, figure_quantity, interval, interval_parts, quantity, unit_tail
 
 
 def test_quantity_speaks_the_readers_units() -> None:
@@ -14,6 +14,28 @@ def test_quantity_speaks_the_readers_units() -> None:
     assert quantity(41234.5, "USD") == "$41.2k"
     assert quantity(0.0123, "USD") == "$0.0123"
     assert quantity(3_000_000, "count") == "3.00M"
+
+
+def test_what_is_not_all_of_it_never_reads_as_100() -> None:
+    # Wilson by hand: 10,000 of 10,000 leave 10,000 / (10,000 + 1.96^2) = 0.99962
+    assert quantity(10_000 / (10_000 + 1.96**2), "frac") == "99.96 %"
+    assert quantity(0.9999963, "frac") == "99.9996 %" and quantity(0.9994, "frac") == "99.9 %"
+    assert quantity(1.0, "frac") == "100 %" == quantity(1 - 1e-12, "frac")
+
+
+@pytest.mark.parametrize(
+    ("share", "n", "told"),
+    [(1.0, 10_000, "> 99.9 %"), (0.0, 1000, "< 0.300 %"), (1.0, 100, "> 97.0 %"), (0.97, 10_000, "97.0 %")],
+)
+def test_no_number_of_draws_makes_a_chance_certain(share: float, n: int, told: str) -> None:
+    chance = Figure("cadence_p_finish", "P", share, "fraction", low=0.0, high=1.0, interval="ci95", n=n)
+    assert figure_quantity(chance) == told
+    score = Figure("best_frac", "Best", 1.0, "frac", low=0.96, high=1.0, interval="ci95", n=100)
+    assert figure_quantity(score) == "100 %", "a share that was counted is a fact"
+
+
+def test_one_of_a_thing_has_no_plural() -> None:
+    assert [quantity(n, "racks") for n in (1, 2)] == ["1 rack", "2 racks"]
 
 
 @pytest.mark.parametrize("value", [None, float("nan"), float("inf")])
