@@ -1,20 +1,21 @@
 """Spend and GPU-hours by UTC day, campaign and team: what a forecast is drawn from and scored against."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import AfterValidator, Field
 
 from analysis.frames import records
+from analysis.madeup import data_end
 from analysis.moneyparams import WITH, MoneyParams
 from analysis.month import periods
 from analysis.result import Assumption, Notice
 from analysis.shares import BILL, Shares, load_shares, rate_shares
 from analysis.spend import synthetic_notice
-from analysis.words import listing, money
+from analysis.words import listing, money, month_words
 from data.queries import spend as queries
 from data.queries.filters import Filters
 from data.view import View
@@ -36,10 +37,11 @@ def _window(days: int) -> int:
 
 
 class ForecastParams(MoneyParams):
-    """`months` ahead; `window_days` of history that count (0: all); `basis`: the bill where every month has
-    one, else runs at the price book (auto), or one of both. `growth_*` a month, `decline_*` of prices a year.
-    `level_change_frac`: how far the level moves a month (one standard deviation of its logarithm; None:
-    measured, else 0.25). `stop`: campaigns that spend no more. `plan`: campaigns to come (`analysis.plan`).
+    """`months` ahead; `window_days` of history that count (0: all); `basis`: the bill where every month, or
+    every one but the newest, has one, else runs at the price book (auto), or one of both. `growth_*` a month,
+    `decline_*` of prices a year. `level_change_frac`: how far the level moves a month (one standard deviation
+    of its logarithm; None: measured, else 0.25). `stop`: campaigns that spend no more. `plan`: campaigns to
+    come (`analysis.plan`).
     `since`: the kept forecast to compare with (0: the newest). `period` has no use.
     """
 
@@ -113,6 +115,10 @@ def load_history(view: View, params: ForecastParams) -> History:
     loaded = {name: _month(view, params, name, params.basis) for name in names}
     bases = {name: shares.basis for name, shares in loaded.items()}
     mixed: list[Notice] = []
+    if params.basis == "auto" and _lacks_newest(names, bases):
+        mixed.append(_bill_to_come(names[-1], loaded.pop(names[-1])))
+        bases.pop(names[-1])
+        return _history(view, params, loaded, bases, mixed, to_come=True)
     if params.basis == "auto" and len(set(bases.values())) > 1:
         billed = [name for name in names if bases[name] == BILL]
         loaded = {name: _month(view, params, name, RUNS) for name in names}
@@ -122,7 +128,23 @@ def load_history(view: View, params: ForecastParams) -> History:
         )
         mixed.append(Notice("bill_partial", words, "basis"))
         bases = dict.fromkeys(names, RUNS)
-    return _history(view, loaded, {n: BILL if b == BILL else RUNS for n, b in bases.items()}, mixed)
+    bases = {n: BILL if b == BILL else RUNS for n, b in bases.items()}
+    return _history(view, params, loaded, bases, mixed)
+
+
+def _lacks_newest(names: Sequence[str], bases: Mapping[str, str]) -> bool:
+    """Whether every month but the newest has a bill: its own comes when it is over."""
+    return len(names) > 1 and bases[names[-1]] != BILL and all(bases[n] == BILL for n in names[:-1])
+
+
+def _bill_to_come(name: str, shares: Shares) -> Notice:
+    so_far = sum(float(one.usd) for one in shares.shares if one.kind != CREDIT)
+    words = (
+        f"{month_words(name)} has no bill of GPUs yet: the history ends with the last billed day, so that no "
+        f"month is a jump, and the {money(so_far)} of its runs at the price book are not in it. basis=runs "
+        "counts every month as runs, basis=bill takes that month's runs for its bill."
+    )
+    return Notice("bill_to_come", words, "basis")
 
 
 def _month(view: View, params: ForecastParams, name: str, basis: str) -> Shares:
@@ -130,7 +152,15 @@ def _month(view: View, params: ForecastParams, name: str, basis: str) -> Shares:
     return rate_shares(view, asked) if basis == RUNS else load_shares(view, asked)
 
 
-def _history(view: View, loaded: dict[str, Shares], bases: dict[str, str], more: Sequence[Notice]) -> History:
+def _history(
+    view: View,
+    params: ForecastParams,
+    loaded: dict[str, Shares],
+    bases: dict[str, str],
+    more: Sequence[Notice],
+    to_come: bool = False,
+) -> History:
+    """`to_come`: months after the last billed day have no bill yet, so telemetry tells nothing of them."""
     sums: dict[tuple[date, str, str], list[float]] = {}
     credits = undated = 0.0
     for shares in loaded.values():
@@ -144,7 +174,8 @@ def _history(view: View, loaded: dict[str, Shares], bases: dict[str, str], more:
                 at = sums.setdefault((one.day, one.campaign or "", one.team or ""), [0.0, 0.0])
                 at[0] += usd
                 at[1] += (one.gpu_s or 0.0) / 3600
-    days = _days(view, [day for day, _, _ in sums])
+    cutoff = None if to_come else data_end(view, params.example == WITH)
+    days = _days([day for day, _, _ in sums], cutoff)
     series = tuple(sorted({(campaign, team) for _, campaign, team in sums}))
     shape = len(days), len(series)
     dollars, hours = np.zeros(shape), np.zeros(shape)
@@ -153,7 +184,6 @@ def _history(view: View, loaded: dict[str, Shares], bases: dict[str, str], more:
         dollars[place], hours[place] = values
     told = [n for shares in loaded.values() for n in shares.notices if n.code in TOLD]
     kinds = set(bases.values())
-    cutoff = view.data_cutoff
     return History(
         days, series, dollars, hours, kinds.pop() if len(kinds) == 1 else MIXED if kinds else RUNS, bases,
         bool(days and cutoff is not None and cutoff.date() == days[-1]),
@@ -163,13 +193,13 @@ def _history(view: View, loaded: dict[str, Shares], bases: dict[str, str], more:
     )  # fmt: skip
 
 
-def _days(view: View, spent: Sequence[date]) -> tuple[date, ...]:
-    """First day with spend to the last one with spend or telemetry."""
+def _days(spent: Sequence[date], cutoff: datetime | None) -> tuple[date, ...]:
+    """First day with spend to the last one with spend or telemetry, which ends at `cutoff`."""
     if not spent:
         return ()
     first, last = min(spent), max(spent)
-    if view.data_cutoff is not None:
-        last = max(last, view.data_cutoff.date())
+    if cutoff is not None:
+        last = max(last, (cutoff - timedelta(microseconds=1)).date())  # midnight ends the day before
     return tuple(first + timedelta(days=n) for n in range((last - first).days + 1))
 
 

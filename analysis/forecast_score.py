@@ -14,6 +14,7 @@ from analysis.forecast_tables import MEASURES
 from analysis.frames import NAN, Row, records, table
 from analysis.moneyparams import MoneyParams
 from analysis.result import Figure, Notice, Result
+from analysis.shares import BILL
 from analysis.words import money, percent, plural
 from data.forecasts import KeptForecast
 from data.view import View
@@ -84,6 +85,8 @@ def _basis(one: KeptForecast) -> str:
 
 def _of_one(one: KeptForecast, history: History) -> list[Row]:
     whole, months = set(history.whole_months()), one.document["months"]
+    if one.document["basis"] == BILL:  # a month whose bill has not come is not known yet
+        whole &= {month for month, basis in history.bases.items() if basis == BILL}
     out: list[Row] = []
     for row in one.document["rows"]:
         if row["month"] not in whole:

@@ -10,7 +10,7 @@ from analysis.moneyparams import WITH, MoneyParams
 from analysis.result import Notice
 from analysis.words import plural
 from data.queries import bills as queries
-from data.queries.known import runs_by_arrival
+from data.queries.known import own_telemetry_end, runs_by_arrival
 from data.queries.months import months
 from data.view import View
 from models.cents import cents, total
@@ -62,6 +62,14 @@ def has_own(view: View) -> bool:
     if any(run not in made_up for run in runs_by_arrival(view)):
         return True
     return any(row["has_own"] for row in records(months(view)))
+
+
+def data_end(view: View, example: bool) -> datetime | None:
+    """Newest stamp of what counts: without the `example` that of one's own telemetry, where both are held.
+
+    Days up to it hold what was spent, also nothing: days that only the example reaches hold nothing known.
+    """
+    return view.data_cutoff if example or not lies_beside(view) else own_telemetry_end(view)
 
 
 def lies_beside(view: View) -> bool:

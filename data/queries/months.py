@@ -15,7 +15,9 @@ billed as (
          upload_id not in (select upload_id from made_up) as own
     from costs where billed_cost is not null or effective_cost is not null
 ), held as (
-  select unnest(generate_series(date_trunc('month', start), stop, interval 1 month)) as month, own
+  select unnest(generate_series(date_trunc('month', start),
+                                case when stop > start then stop - interval 1 microsecond else stop end,
+                                interval 1 month)) as month, own
     from (select coalesce(a.started_at, t.started_at) as start, coalesce(a.ended_at, t.ended_at) as stop,
                  not coalesce(r.synthetic, false) as own
             from allocations a left join attempts t using (run, attempt) left join runs r using (run))
