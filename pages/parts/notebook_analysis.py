@@ -10,7 +10,7 @@ from analysis.result import Result
 from charts.figures import FIGURES, chosen, named
 from charts.theme import Mode
 from data.errors import UserError
-from pages.parts import notebook_run
+from pages.parts import notebook_run, notebook_scenarios
 from pages.parts import notebook_session as session
 from pages.parts.answer import flowing
 from pages.parts.assumptions import show_how
@@ -124,7 +124,9 @@ def edit_analysis(cell: AnalysisCell, here: Place) -> None:
                 on_change=partial(_asked, cell.id, key),
             )
             rename_field(cell)
-        if cell.question in QUESTIONS:
+        if cell.question == notebook_scenarios.QUESTION:
+            notebook_scenarios.show_scenarios(cell, here.state.store)
+        elif cell.question in QUESTIONS:
             show_form(cell, here.above("parameter"), here.offered)
         _shown(cell, here)
 

@@ -4,15 +4,17 @@ from functools import partial
 
 import streamlit as st
 
+from analysis.words import listing
 from charts import custom
 from data.queries.known import runs_by_arrival
 from pages.parts import notebook_session as session
 from pages.parts.download import show_chart
 from pages.parts.notebook_analysis import waits
-from pages.parts.notebook_new import chart_of
+from pages.parts.notebook_new import chart_of, chart_of_what_is_left, lost_columns
 from pages.parts.notebook_place import Place, put, rename_field, set_fields
 from pages.parts.notebook_run import answers_of
 from pages.parts.notebook_sql import told
+from pages.parts.words import md_escape
 from reports.notebook.document import LONGEST_TITLE, ChartCell, name_of
 
 TYPES = {
@@ -39,8 +41,34 @@ def show_chart_cell(cell: ChartCell, here: Place) -> None:
         return
     figure, drawn = custom.draw_cell(cell, table.to_pandas(), here.state.theme, _runs(cell, here))
     show_chart(figure, f"nb_chart_{cell.id}")
+    _lost(cell, here, table.column_names)
     if source is not None:
         st.caption(told(source, drawn))
+
+
+def _lost(cell: ChartCell, here: Place, columns: list[str]) -> None:
+    """Name the picked columns that the rows no longer have, with one click to draw without them."""
+    lost = lost_columns(cell, columns)
+    if not lost or here.now.clash is not None:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        words = f"'{cell.source}' no longer gives {listing(lost)}."
+        st.caption(f":material/link_off: {md_escape(words)}", width="content")
+        st.button(
+            "Draw what is left",
+            key=f"nb_left_{cell.id}",
+            type="tertiary",
+            icon=":material/auto_fix_high:",
+            on_click=_leave_out,
+            args=(cell,),
+        )
+
+
+def _leave_out(cell: ChartCell) -> None:
+    now = session.held()
+    source = next((c for c in now.document.cells if name_of(c) == cell.source), None)
+    output = None if source is None else answers_of(session.store(), now).outputs.get(source.id)
+    set_fields(cell.id, **chart_of_what_is_left(cell, source, output))
 
 
 def _runs(cell: ChartCell, here: Place) -> list[str]:

@@ -10,6 +10,7 @@ from pages.parts import notebook_list
 from pages.parts import notebook_session as session
 from pages.parts.frame import MADE_UP
 from pages.parts.notebook_run import Answers, run_now
+from pages.parts.notebook_versions import versions_button
 from pages.parts.share import share_bar_for
 from pages.parts.state import PageState
 from pages.parts.words import counted, md_escape
@@ -67,24 +68,20 @@ def _saved(now: session.Open) -> str:
 
 
 def _tools(now: session.Open, answers: Answers) -> None:
-    st.button(
-        "",
-        key="nb_undo",
-        type="tertiary",
-        icon=":material/undo:",
-        help="Undo",
-        on_click=session.undo,
-        disabled=not now.history.can_undo,
-    )
-    st.button(
-        "",
-        key="nb_redo",
-        type="tertiary",
-        icon=":material/redo:",
-        help="Redo",
-        on_click=session.redo,
-        disabled=not now.history.can_redo,
-    )
+    for word, step, can in (
+        ("undo", session.undo, now.history.can_undo),
+        ("redo", session.redo, now.history.can_redo),
+    ):
+        st.button(
+            "",
+            key=f"nb_{word}",
+            type="tertiary",
+            icon=f":material/{word}:",
+            help=word.capitalize(),
+            on_click=step,
+            disabled=not can,
+        )
+    versions_button()
     st.toggle(
         "Run by hand",
         now.by_hand,

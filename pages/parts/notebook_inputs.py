@@ -60,7 +60,8 @@ class Input:
 def inputs(question: str) -> tuple[Input, ...]:
     """Return the inputs of a question: what all questions share first, draws and seed last.
 
-    A parameter that is made of other answers (`cases` of scenarios) has none.
+    A parameter that is made of other answers has none: `cases` of scenarios are picked by their names
+    (`notebook_scenarios`).
     """
     found = [
         made

@@ -174,23 +174,22 @@ def _row(book: Notebooks, one: Saved) -> None:
             )
             st.caption(f"{_size(one)} · changed {one.changed:%d %b %Y, %H:%M:%S} UTC")
         with st.container(horizontal=True, width="content", gap="xsmall"):
-            st.button(
-                "Duplicate",
-                key=f"nb_dup_{one.id}",
-                type="tertiary",
-                icon=":material/content_copy:",
-                on_click=_copy,
-                args=(book, one),
-            )
+            _act("Duplicate", "dup", "content_copy", _copy, book, one)
             _rename(book, one)
-            st.button(
-                "Delete",
-                key=f"nb_del_{one.id}",
-                type="tertiary",
-                icon=":material/delete:",
-                on_click=_delete,
-                args=(book, one),
-            )
+            _act("Delete", "del", "delete", _delete, book, one)
+
+
+def _act(
+    label: str, key: str, icon: str, act: Callable[[Notebooks, Saved], None], book: Notebooks, one: Saved
+) -> None:
+    st.button(
+        label,
+        key=f"nb_{key}_{one.id}",
+        type="tertiary",
+        icon=f":material/{icon}:",
+        on_click=act,
+        args=(book, one),
+    )
 
 
 def _size(one: Saved) -> str:

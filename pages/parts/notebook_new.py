@@ -1,6 +1,6 @@
 """New cells: what each kind is for, and how it starts so that it works at once."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,6 +83,26 @@ def chart_of(source: AnyCell | None, outputs: Mapping[str, Output]) -> dict[str,
         told |= {"x": names[0], "y": tuple(name for name in numbers if name != names[0])[:1]}
         told["chart"] = "bar" if others else "line"
     return told
+
+
+def lost_columns(cell: ChartCell, columns: Sequence[str]) -> list[str]:
+    """Return the columns that a chart names and its rows no longer have."""
+    named = dict.fromkeys((cell.x, *cell.y, cell.colour, cell.facet))
+    return [name for name in named if name and name not in columns]
+
+
+def chart_of_what_is_left(cell: ChartCell, source: AnyCell | None, output: Output | None) -> dict[str, Any]:
+    """Return the fields of a chart without the columns that its rows no longer have.
+
+    Where x or the last y went, the ones take their place that a new chart would start with.
+    """
+    columns = output.table.column_names if output is not None and output.table is not None else []
+    fresh = chart_of(source, {} if source is None or output is None else {source.id: output})
+    y = tuple(name for name in cell.y if name in columns)
+    told = {name: getattr(cell, name) for name in ("x", "colour", "facet")}
+    told = {name: value if value in columns else "" for name, value in told.items()}
+    told["x"] = told["x"] or (fresh.get("x", "") if cell.x else "")
+    return {**told, "y": y or (fresh.get("y", ()) if cell.y else ())}
 
 
 def metric_of(source: AnyCell | None, outputs: Mapping[str, Output]) -> dict[str, Any]:

@@ -3,17 +3,21 @@
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from analysis import QUESTIONS, parse
 from data.notebooks import Notebooks, Saved
+from data.scenarios import Asked, Content, Scenarios
 from data.store import Store
 from pages.parts import notebook_paper, notebook_run
 from pages.parts.notebook_add import _with
 from pages.parts.notebook_inputs import inputs
+from pages.parts.notebook_new import chart_of_what_is_left, lost_columns
 from pages.parts.notebook_outputs import KEPT
 from pages.parts.notebook_run import _JOB
+from pages.parts.notebook_scenarios import picked_cases
 from pages.parts.notebook_session import _catch_up
 from reports.notebook.document import (
     REFERENCE,
@@ -244,3 +248,60 @@ def test_added_cells_get_free_names_and_still_use_each_other() -> None:
     assert [c.name for c in made.cells] == ["rows", "least", "rows_2", "chart", "least_2", "lost"]
     assert len(set(ids)) == 4 and made.cells[3].source == "rows_2"
     assert made.cells[5].params == {"idle_min": {REFERENCE: "least_2"}}
+
+
+def test_a_chart_leaves_out_the_columns_that_its_rows_lost() -> None:
+    rows = SqlCell(name="rows", sql="select 1")
+    table = pa.table({"run": ["a"], "step": [1], "n": [2.0]})
+    output = Output(rows.id, "", "done", table=table)
+    whole = ChartCell(name="c", source="rows", x="step", y=("n", "gone"), colour="run", facet="away")
+    assert lost_columns(whole, table.column_names) == ["gone", "away"]
+    left = chart_of_what_is_left(whole, rows, output)
+    assert left == {"x": "step", "y": ("n",), "colour": "run", "facet": ""}
+    bare = ChartCell(name="c", source="rows", x="was", y=("gone",))
+    assert chart_of_what_is_left(bare, rows, output) == {
+        "x": "run",
+        "y": ("step",),
+        "colour": "",
+        "facet": "",
+    }
+    assert lost_columns(whole.model_copy(update=left), table.column_names) == []
+
+
+def test_scenarios_are_picked_by_name_and_an_earlier_version_comes_back(app: App, loaded: Store) -> None:
+    saved = Scenarios(loaded.workspace)
+    for name, gpus in (("small", 8.0), ("large", 64.0)):
+        params = {"wacc_frac": 0.1, "gpus": gpus, "utilisation_frac": 0.5}
+        asked = Asked("tenure", params, QUESTIONS["tenure"].params.version)
+        saved.save(name, Content((asked,), "tenure.py", {}, ""))
+    cell = AnalysisCell(id="00000009", name="both", question="scenarios", figures=())
+    notebook = kept(loaded, cell)
+    at = opened(app, notebook)
+    at.button(key=f"nb_edit_{cell.id}").click().run()
+    (choice,) = [one for one in at.multiselect if one.label.startswith("Scenarios")]
+    choice.set_value(["small", "large"]).run()
+    ran(at)
+    held = document_of(loaded, notebook.id).cells[0]
+    assert [case["params"]["gpus"] for case in held.params["cases"]] == [8.0, 64.0]
+    values = outputs(loaded, notebook)[cell.id].result.tables["values"]
+    assert set(values["scenario"]) == {"small", "large"} and values["value"].notna().any()
+    at.button(key="nb_versions").click().run()
+    assert any("Analysis both was different" in one.value for one in at.markdown)
+    at.button(key="nb_version_back").click().run()
+    assert document_of(loaded, notebook.id).cells[0].params == {}
+    at.button(key="nb_undo").click().run()
+    assert document_of(loaded, notebook.id).cells[0] == held
+    stopped(at)
+
+
+def test_a_scenario_stays_as_it_was_picked() -> None:
+    saved = {"a": Content((Asked("tenure", {"gpus": 2.0}, 1),)), "b": Content((Asked("tenure", {}, 1),))}
+    held = [{"name": "a", "question": "tenure", "params": {"gpus": 1.0}, "version": 1}]
+    gone = [{"name": "gone", "question": "ledger", "params": {}, "version": 1}]
+    picked = picked_cases(["gone", "a", "b"], [*held, *gone], saved)
+    assert [(case["name"], case["params"]) for case in picked] == [
+        ("gone", {}),
+        ("a", {"gpus": 1.0}),
+        ("b", {}),
+    ]
+    assert picked_cases(["a"], [], saved)[0]["params"] == {"gpus": 2.0}
