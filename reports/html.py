@@ -15,7 +15,15 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from analysis.result import Figure
-from charts.text import counted, instead_of_value, interval, quantity, unit_tail
+from charts.text import (
+    counted,
+    figure_quantity,
+    instead_of_value,
+    interval,
+    quantity,
+    split_figure,
+    unit_tail,
+)
 from reports.canonical import canonical_json, script_json
 from reports.cell_words import blocks, parameter, problem, sql_facts, without_markup
 from reports.cells import column_cells, is_percent, measured, plain
@@ -34,6 +42,8 @@ OPEN_ROWS = 25
 """Rows of a statement up to which they stand open."""
 DRAWN_ROWS = 50
 """Rows of what a chart draws that stand beneath it for readers without JavaScript."""
+DRAWN_HEADS = {"x": "Place", "y": "Place", "bar_from": "Bar from", "bar_to": "Bar to"}
+"""Headings of what an axis without a title or a bar gives."""
 SMALL_ROWS, SMALL_COLUMNS = 12, 9
 OPEN_TABLES = 2
 """Small tables of a section that stand open, from its first on; the rest is folded."""
@@ -199,10 +209,8 @@ def _drawn(figure: Mapping[str, Any]) -> Table | None:
     shown = rows[:DRAWN_ROWS]
     numeric = [all(isinstance(r.get(c), int | float | None) for r in shown) for c in columns]
     cells = [[_point(r.get(c)) for c in columns] for r in shown]
-    heads = [without_markup(titles.get(c, c)) for c in columns]
-    return Table(
-        str(figure["title"]), heads, numeric, [[without_markup(c) for c in row] for row in cells], len(rows)
-    )
+    heads = [without_markup(titles.get(c, DRAWN_HEADS.get(c, c))) for c in columns]
+    return Table(str(figure["title"]), heads, numeric, cells, len(rows))
 
 
 def _point(value: Any) -> str:
@@ -247,15 +255,24 @@ def _number(raw: Mapping[str, Any], schema: int = SCHEMA) -> Number:
     detail = [f"{figure.boundary} boundary"] if figure.boundary else []
     if figure.n is not None:
         detail.append(counted(figure))
+    value, unit = _in_two(figure, schema) if known else (instead_of_value(figure), "")
     return Number(
         label=figure.label or figure.name.replace("_", " "),
-        value=quantity(figure.value, figure.unit) if known else instead_of_value(figure),
-        tail=unit_tail(figure.unit) if known else "",
+        value=value,
+        tail=unit,
         interval=interval(figure),
         detail=" · ".join(detail),
         formula=figure.formula,
         missing="" if known else figure.missing or "",
     )
+
+
+def _in_two(figure: Figure, schema: int) -> tuple[str, str]:
+    """Return the value, and the unit that stands small after it, as on the pages of the app."""
+    if schema == FIRST_SCHEMA:
+        return figure_quantity(figure), unit_tail(figure.unit)
+    value, unit = split_figure(figure)
+    return value, unit or unit_tail(figure.unit)
 
 
 def _grouped(warnings: list[Mapping[str, str]]) -> list[dict[str, str]]:

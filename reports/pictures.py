@@ -62,11 +62,6 @@ _DRAW = """(async function () {
   document.body.textContent = JSON.stringify(made);
   document.title = "made";
 })();"""
-_PAPER_CSS = """.modebar-container { display: none !important; }
-@media print { table { font-size: .7rem; } }
-@media print { th, td, .number { overflow-wrap: anywhere; white-space: normal !important; } }
-"""
-"""No buttons on paper, and no table wider than it: Chromium would shrink the whole page to fit one."""
 _BODY = re.compile(r"<body>(.*?)</body>", re.DOTALL)
 
 
@@ -144,11 +139,7 @@ def draw(specs: Sequence[Mapping[str, Any]], kind: Picture) -> list[bytes]:
 
 def pdf(report: FrozenReport) -> bytes:
     """Return the report's page as A4 paper, printed from the HTML file that a link serves."""
-    page = (
-        render(report)
-        .replace(EXPIRY_MARK, "", 1)
-        .replace("</head>", f"<style>{_PAPER_CSS}</style></head>", 1)
-    )
+    page = render(report).replace(EXPIRY_MARK, "", 1)
     made = _run(
         page, ["--no-pdf-header-footer", f"--window-size={_PAPER_PX},1000"], "report.html", "report.pdf"
     )

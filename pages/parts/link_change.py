@@ -35,7 +35,7 @@ def ask_change(book: LinkBook, link: Link) -> None:
     phrase_choice = st.selectbox("Passphrase", choices, key=f"phrasing_{ref}")
     phrase = None
     if phrase_choice == _NEW_PHRASE:
-        phrase = st.text_input("New passphrase", key=f"phrase_{ref}", type="password")
+        phrase = st.text_input("New passphrase", key=f"phrase_{ref}", autocomplete="off")
     exportable = st.checkbox(
         "Readers may download the tables and the data of the charts", link.exportable, key=f"export_{ref}"
     )

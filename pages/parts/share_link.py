@@ -119,10 +119,11 @@ def _kind() -> str:
 def _asked_terms() -> dict[str, Any]:
     period = st.selectbox("The link opens for", list(EXPIRIES), index=2, key="share_expiry")
     with st.expander("Passphrase, downloads, label, embedding", key="share_more"):
+        # no password field: Tab leads from it to its eye, and what was typed never comes here
         phrase = st.text_input(
             "Passphrase for readers",
             key="share_passphrase",
-            type="password",
+            autocomplete="off",
             placeholder="none",
             help=f"{SHORTEST} characters or more. Without it the page shows nothing, no title, no preview. "
             "It is kept as a salted hash: nobody can look it up.",

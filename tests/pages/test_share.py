@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from streamlit.proto.TextInput_pb2 import TextInput
 from streamlit.testing.v1 import AppTest
 
 import analysis
@@ -133,6 +134,8 @@ def test_the_dialog_offers_the_file_first(app, example):
     assert not at.exception
     assert "a link opens for nobody else" in "\n".join(e.value for e in at.info)
     assert at.selectbox(key="share_expiry").value == "7 days"
+    # Tab leads from a password field to its eye, and what was typed does not arrive: a link without a phrase
+    assert at.text_input(key="share_passphrase").proto.type == TextInput.DEFAULT
 
 
 def test_the_dialog_and_its_click_outlive_a_page_that_draws_itself_again(app, loaded):

@@ -188,3 +188,24 @@ def test_what_a_figure_draws_is_rows_of_its_traces() -> None:
         ("s", "b", 2.0, None),
         ("h", "p", "u", 5),
     ]
+
+
+def test_what_a_figure_draws_tells_whiskers_bands_ends_of_bars_and_names_of_rows() -> None:
+    bars = {
+        "type": "bar", "orientation": "h", "name": "sure &amp; <b>told</b>", "x": [2.0, 4.0], "y": [0, 1],
+        "error_x": {"array": [0.5, None], "arrayminus": [0.25, 1.0]}, "base": [0.0, 3.0],
+    }  # fmt: skip
+    band = {"type": "scatter", "fill": "toself", "name": "band", "x": [1, 2, 2, 1], "y": [9.0, 8.0, 4.0, 5.0]}
+    notes = [
+        {"xref": "paper", "x": 0, "y": place - 0.35, "text": f"<b>{name}</b> $2.00"}
+        for place, name in enumerate(("By tag", "By a &lt;run&gt;"))
+    ]
+    layout = {"yaxis": {"showticklabels": False}, "annotations": notes}
+    columns, rows = drawn_rows({"data": [bars, band], "layout": layout})
+    assert columns == ["series", "x", "y", "low", "high", "bar_from", "bar_to"]
+    assert [[row.get(c) for c in columns] for row in rows] == [
+        ["sure & told", 2.0, "By tag", 1.75, 2.5, None, None],
+        ["sure & told", 4.0, "By a <run>", None, None, 3.0, 7.0],
+        ["band", 1, None, 5.0, 9.0, None, None],
+        ["band", 2, None, 4.0, 8.0, None, None],
+    ]

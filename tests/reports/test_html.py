@@ -7,10 +7,10 @@ from html.parser import HTMLParser
 
 import pandas as pd
 
-from analysis.result import Notice
+from analysis.result import Figure, Notice
 from reports.freeze import freeze
 from reports.html import EXPIRY_MARK, plotly_js, policy_of, render
-from tests.reports.samples import FORMULA, HOSTILE, NOW, draw
+from tests.reports.samples import FORMULA, HOSTILE, NOW, draw, sample_result
 
 
 class Page(HTMLParser):
@@ -176,3 +176,10 @@ def test_no_button_of_a_chart_sends_it_anywhere(report):
     removed = re.search(r"modeBarButtonsToRemove: \[([^\]]*)\]", script)[1]
     assert '"sendChartToCloud"' in removed and 'plotlyServerURL: ""' in script
     assert 'name:"sendChartToCloud"' in plotly_js()
+
+
+def test_a_unit_of_words_stands_small_beside_its_number():
+    rate = Figure("rate", "Rate", 607.0, "tok/s/gpu", interval="none")
+    share = Figure("share", "Share", 0.5, "frac", interval="none")
+    page = render(freeze([dataclasses.replace(sample_result(), headline=(rate, share))], "T", now=NOW))
+    assert ">607 <small>tokens/s/GPU</small></dd>" in page and ">50.0 %</dd>" in page

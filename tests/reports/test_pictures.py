@@ -4,11 +4,13 @@ import zipfile
 import zlib
 from xml.etree import ElementTree
 
+import plotly.graph_objects as go
 import pytest
 from PIL import Image
 
 from data.errors import UserError
 from reports.export import FORMATS, make
+from reports.figures import freeze_figure
 from reports.freeze import FreezeOptions, freeze
 from reports.pictures import find_browser, has_browser
 from reports.redact import Redaction
@@ -82,12 +84,24 @@ def pdf_text(data):
     ]
 
 
+def draw_hatched(result):
+    """A bar with a hatch and one with dots, as projections are drawn, and their keys in a legend."""
+    hatch = {"color": "#fff", "line": {"width": 1}, "pattern": {"fgcolor": "#06c", "bgcolor": "#fff"}}
+    marks = [{**hatch, "pattern": {**hatch["pattern"], "shape": shape}} for shape in ("/", ".")]
+    fig = go.Figure(
+        [go.Bar(x=["a"], y=[41_234.5], marker=mark, name=f"m{n}") for n, mark in enumerate(marks)]
+    )
+    fig.update_layout(meta={"alt": "Hatched bars."})
+    return [*draw(result), freeze_figure("hatched", "", fig, fig)]
+
+
 @pytest.mark.full
 def test_the_paper_says_the_report_and_nothing_that_is_hidden(report, browser):
     hidden = FreezeOptions(Redaction(dollars=True, names=True), names=("node-17.corp",))
     kept = make("pdf", freeze([sample_result()], "Weekly", hidden, draw=draw, now=NOW)).data
-    shown = make("pdf", report).data
-    assert shown.startswith(b"%PDF")
+    shown = make("pdf", freeze([sample_result()], "Weekly", draw=draw_hatched, now=NOW)).data
+    assert shown.startswith(b"%PDF") and b"/Subtype /Image" not in shown  # hatches are lines, not bitmaps
+    assert len(shown) < 200_000
     assert re.search(rb"/MediaBox \[0 0 59[45]\.\d* 84[12]\.\d*\]", shown)
     assert any("Goodput" in text for text in pdf_text(kept))
     assert any("41.2k" in text for text in pdf_text(shown))
