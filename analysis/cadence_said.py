@@ -298,8 +298,10 @@ def slower_beyond(plan: Plan) -> bool:
 
 
 def _failure_notices(params: CadenceParams, focus: Plan) -> list[Notice]:
-    if params.goodput is not None or not focus.known:
+    if not focus.known:
         return []
+    if params.goodput is not None:
+        return _goodput_notice(params)
     out = []
     if params.failure_rate is None:
         words = (
@@ -319,6 +321,17 @@ def _failure_notices(params: CadenceParams, focus: Plan) -> list[Notice]:
             words = "A save takes as long as the work between two: the optimum is at the end of its formula."
             out.append(Notice("checkpoint_limit", words, "checkpoint_s"))
     return out
+
+
+def _goodput_notice(params: CadenceParams) -> list[Notice]:
+    """A goodput that was measured over whole attempts holds their evaluations: here they come on top."""
+    if not params.evals or not params.eval_min:
+        return []
+    words = (
+        "Evaluations come on top of the goodput that you gave. One measured over whole attempts, as Overview "
+        "measures it, counts them as lost already: set the evaluations to 0 with it."
+    )
+    return [Notice("evals_on_top", words, "goodput")]
 
 
 def _length_notice(source: Source, params: CadenceParams) -> list[Notice]:

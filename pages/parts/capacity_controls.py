@@ -8,13 +8,12 @@ import streamlit as st
 from analysis.words import digits3
 from data.catalogue import Catalogue
 from data.model_names import model_labels
-from pages.parts.choose import dropdown, segments
+from pages.parts.choose import dropdown, planned_run, segments
 from pages.parts.generation_address import number, several
 from pages.parts.generation_levers import ON_TARGET, PRECISION_OF, PRECISIONS
 from pages.parts.plan_fields import WIDE, Field, Known, count, fields, lines, percent
 
 BASES = {"run": "A run", "stated": "A known step", "model": "A model"}
-FIRST = "the first that can be planned"
 EVERY = {"weekly": 168.0, "daily": 24.0, "every two weeks": 336.0, "monthly": 730.0, "every … hours": 0.0}
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 HOURS = tuple(f"{hour:02d}:00" for hour in range(24))
@@ -132,8 +131,7 @@ def _basis(
 ) -> dict[str, Any]:
     basis = segments("ca_basis", "Step time from", list(BASES), "run", BASES.__getitem__)
     if basis == "run":
-        run = dropdown("ca_run", "Run", ["", *runs], "", lambda r: r or FIRST, width=WIDE)
-        return {"basis": basis, "run": run}
+        return {"basis": basis, "run": planned_run("ca_run", runs, WIDE)}
     asked: dict[str, Any] = {"basis": basis}
     first = "gb200-nvl72"
     if basis == "stated":

@@ -15,7 +15,7 @@ from charts.theme import Mode
 from charts.tornado import tornado
 from data.model_names import model_labels
 from data.queries.known import runs_by_arrival
-from pages.parts.choose import dropdown, segments
+from pages.parts.choose import dropdown, planned_run, segments
 from pages.parts.compute import compute_or_stop
 from pages.parts.download import show_chart
 from pages.parts.pictures import picture
@@ -25,7 +25,6 @@ from pages.parts.tables import show_table
 from pages.parts.words import status_label
 
 BASES = {"run": "A measured run", "scratch": "From scratch"}
-FIRST = "the first that can be planned"
 USUAL = "the usual one"
 OWN = "the run's, or a usual one"
 COMMON = (
@@ -244,8 +243,7 @@ def _source(plan: Plan, state: PageState) -> dict[str, Any]:
     basis = segments(f"{prefix}_basis", "Numbers from", list(BASES), "run", BASES.__getitem__)
     asked: dict[str, Any] = {"basis": basis}
     if basis == "run":
-        options = ["", *runs]
-        asked["run"] = dropdown(f"{prefix}_run", "Run", options, "", lambda r: r or FIRST, width=WIDE)
+        asked["run"] = planned_run(f"{prefix}_run", runs, WIDE)
     platforms = {"": OWN, **names}
     asked["platform"] = dropdown(
         f"{prefix}_on", "Platform", list(platforms), "", platforms.__getitem__, width=WIDE

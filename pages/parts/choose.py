@@ -10,6 +10,9 @@ import streamlit as st
 
 from pages.parts.state import settle, url_choice
 
+FIRST = "the first that can be planned"
+_PLANNED = "planned_run"
+
 
 def segments(
     param: str,
@@ -60,6 +63,18 @@ def dropdown(
         width=width,
     )
     return str(picked if picked is not None else default)
+
+
+def planned_run(param: str, runs: Sequence[str], width: int) -> str:
+    """The run that a plan starts from, '' for the first that can: a run that was picked for one plan is the
+    first choice of the others, in the address as well.
+    """
+    carried = st.session_state.get(_PLANNED, "")
+    if carried in runs and param not in st.session_state and param not in st.query_params:
+        st.session_state[param] = carried
+    picked = dropdown(param, "Run", ["", *runs], "", lambda r: r or FIRST, width=width)
+    st.session_state[_PLANNED] = picked
+    return picked
 
 
 def listed(

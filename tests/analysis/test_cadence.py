@@ -70,6 +70,11 @@ def test_the_weekly_235b_by_hand(home: Home) -> None:
     # SWE steps of 20 minutes: 66.7 h, at 75 % 88.9 h
     swe = row(stated(home, goodput=0.75, evals=0, gpus=64, step_s=1200, repeat_frac=0.0))
     assert swe["cycle_h"] == pytest.approx(88.9, abs=0.05)
+    # evaluations of 30 minutes come on top, and that is said: Overview's goodput holds them already
+    assert "evals_on_top" not in {one.code for one in found.warnings}
+    more = stated(home, goodput=0.75, gpus=64, repeat_frac=0.0)
+    assert row(more)["cycle_h"] == pytest.approx(24.6 + 0.5, abs=0.05)
+    assert "evals_on_top" in {one.code for one in more.warnings}
     # the shape of 512 GPUs: 8 racks
     assert row(stated(home, goodput=0.75, gpus=512))["racks"] == 8
 
@@ -325,6 +330,30 @@ def test_no_late_draw_is_not_certainty_on_the_card(home: Home) -> None:
     found = stated(home, gpus=64).figure("cadence_p_finish")
     assert (found.value, found.interval, found.n) == (1.0, "ci95", 500)
     assert found.low == pytest.approx(500 / (500 + 1.959964**2), abs=1e-6) and found.high == 1
+
+
+def test_a_cycle_that_never_ends_is_not_in_time(home: Home) -> None:
+    """0.64 failures an hour and 1,111 h between saves: a stretch takes e^711 hours, more than a number holds."""
+    never = {"failure_rate": 0.01, "step_s": 40_000.0, "checkpoint_steps": 100}
+    found = stated(home, gpus=64, **never)
+    assert row(found)["p_finish"] == 0 and "< 0.6" not in found.answer and "more than" not in found.answer
+    assert not row(found)["meets"] and found.tables["parts"].empty
+    shared = stated(home, gpus=64, share=["b:gpus=64,hours=5,priority=9"], spare_frac=0, **never)
+    assert row(shared, "programmes", name="b")["p_finish"] == 0, "what waits for it never starts"
+
+
+def test_a_few_draws_that_hardly_end_are_not_the_hours_of_a_cycle(home: Home) -> None:
+    """Saves every 9.2 h at the published range of failures: the mean is hundreds of times the median."""
+    found = stated(home, gpus=64, checkpoint_steps=100)
+    cycle, parts = row(found), found.tables["parts"]
+    assert cycle["cycle_h_low"] < parts["hours"].sum() < cycle["cycle_h_high"]
+    assert parts["frac"].sum() == pytest.approx(1)
+
+
+def test_the_curve_says_of_which_platform_the_answer_speaks(home: Home) -> None:
+    found = stated(home, gpus=64, targets=["gb200-nvl72", "gb300-nvl72"], focus="gb300-nvl72")
+    curve = found.tables["curve"]
+    assert set(curve.loc[curve["answered"], "target"]) == {"gb300-nvl72"} and "GB300" in found.answer
 
 
 def test_goodput_has_the_spread_of_the_cycle(home: Home) -> None:

@@ -127,3 +127,21 @@ def test_an_empty_home_offers_the_example_and_keeps_the_inputs(app: App, page: s
     assert "telemetry" in [one.proto.page for one in at.get("page_link")]
     assert not [b.key for b in at.button if str(b.key).startswith("share_")]
     assert at.number_input
+
+
+def _two_plans() -> None:
+    import streamlit as st
+
+    from pages.parts.choose import planned_run
+
+    part = st.radio("Plan", ["ca", "po"], key="part")
+    st.write(planned_run(f"{part}_run", ["first", "second"], 300) or "none")
+
+
+def test_a_run_that_was_picked_for_one_plan_is_the_first_choice_of_the_others() -> None:
+    at = AppTest.from_function(_two_plans).run()
+    assert at.selectbox[0].value == ""
+    at.selectbox(key="ca_run").set_value("second").run()
+    at.radio(key="part").set_value("po").run()
+    assert at.selectbox(key="po_run").value == "second" and at.markdown[-1].value == "second"
+    assert not at.exception
