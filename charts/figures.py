@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from analysis.refpairs import METRICS as PAIR_METRICS
@@ -119,6 +120,7 @@ FIGURES: dict[str, list[Named]] = {
         ("probability", "Probability to finish, by GPUs", capacity.probability),
         ("cycle_band", "Cycle time by GPUs", capacity.cycle_band),
         ("parts", "Where the hours of a cycle go", capacity.parts),
+        ("saves", "Goodput by steps between saves", capacity.saves),
         _MOVES,
     ],
     "pools": [
@@ -219,11 +221,17 @@ def draw(result: Result, mode: Mode = "light") -> list[go.Figure]:
     return [fig for fig in drawn if fig.data]
 
 
-def chosen(question: str, names: Sequence[str] | None = None) -> list[Named]:
-    """Return the figures of these names, in their order; all that a question draws by itself for None."""
-    if names is None:
-        return list(FIGURES.get(question, []))
-    return [(name, *named(question, name)) for name in names]
+def chosen(
+    question: str, names: Sequence[str] | None = None, under: pd.DataFrame | None = None
+) -> list[Named]:
+    """Return the figures of these names, in their order; all that a question draws by itself for None.
+
+    `under`: the timeline that stands above, whose time axis the phases of a run take.
+    """
+    found = FIGURES.get(question, []) if names is None else [(n, *named(question, n)) for n in names]
+    if under is None:
+        return list(found)
+    return [(n, t, partial(draw, over=under) if draw is waste.track else draw) for n, t, draw in found]
 
 
 def named(question: str, name: str) -> tuple[str, Draw]:

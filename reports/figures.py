@@ -4,9 +4,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analysis.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _TAGS = re.compile(r"<[^>]*>")
 
@@ -32,15 +35,18 @@ class FrozenFigure:
         }
 
 
-def figures_of(result: Result, names: Sequence[str] | None = None) -> list[FrozenFigure]:
+def figures_of(
+    result: Result, names: Sequence[str] | None = None, under: "pd.DataFrame | None" = None
+) -> list[FrozenFigure]:
     """Draw the figures of this analysis that have something to show: those of `charts.figures` that are
-    named, or all that the question draws by itself. UserError for a name that there is not.
+    named, or all that the question draws by itself, under the timeline `under` where one stands above.
+    UserError for a name that there is not.
     """
     from charts.figures import chosen
 
     drawn = [
         (name, title, draw(result, "light"), draw(result, "dark"))
-        for name, title, draw in chosen(result.analysis, names)
+        for name, title, draw in chosen(result.analysis, names, under)
     ]
     return [freeze_figure(*figure) for figure in drawn if figure[2].data]
 

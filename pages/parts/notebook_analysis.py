@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -23,6 +24,7 @@ from pages.parts.tables import UNKNOWN, as_shown, column_config, in_percent, tab
 from pages.parts.words import counted, md_escape
 from reports.notebook.document import AnalysisCell
 from reports.notebook.run import Output
+from reports.notebook.values import timeline_above
 
 MOST_FIGURES = 128
 
@@ -42,9 +44,13 @@ def show_analysis(cell: AnalysisCell, here: Place) -> None:
     except UserError as error:
         show_error(error)
         figures = []
+    outputs = here.answers.outputs
+    results = {i: one.result for i, one in outputs.items() if one.result is not None and one.state == "done"}
+    under = timeline_above(here.now.document, cell, results)
+    ends = "" if under is None else f"{under['bin'].min()} {under['bin'].max()}"
     for name, _, _ in figures:
-        figure = _figure(output.fingerprint, cell.question, name, here.state.theme, result)
-        show_chart(figure, f"nb_{cell.id}_{name}")
+        told = (output.fingerprint, cell.question, name, here.state.theme, ends)
+        show_chart(_figure(*told, result, under), f"nb_{cell.id}_{name}")
     if cell.tables:
         _tables(cell, result)
 
@@ -75,8 +81,16 @@ def waits(output: Output | None, cell_id: str) -> bool:
 
 
 @st.cache_resource(max_entries=MOST_FIGURES, show_spinner=False)
-def _figure(fingerprint: str, question: str, name: str, mode: Mode, _result: Result) -> go.Figure:  # noqa: ARG001
-    ((_, _, draw),) = chosen(question, (name,))
+def _figure(
+    fingerprint: str,  # noqa: ARG001
+    question: str,
+    name: str,
+    mode: Mode,
+    ends: str,  # noqa: ARG001
+    _result: Result,
+    _under: pd.DataFrame | None,
+) -> go.Figure:
+    ((_, _, draw),) = chosen(question, (name,), _under)
     return draw(_result, mode)
 
 

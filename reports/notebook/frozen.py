@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ import pyarrow as pa
 from analysis.common import versions as versions_of
 from analysis.madeup import has_own
 from analysis.registry import QUESTIONS
-from analysis.result import Notice
+from analysis.result import Notice, Result
 from charts.custom import draw_cell
 from data.errors import UserError
 from data.notebooks import Notebooks
@@ -37,6 +37,7 @@ from reports.notebook.graph import needs
 from reports.notebook.run import Output, run_stale
 from reports.notebook.run import stale as stale_cells
 from reports.notebook.run import versions_of as state_of
+from reports.notebook.values import timeline_above
 from reports.redact import Redaction
 
 if TYPE_CHECKING:
@@ -69,9 +70,8 @@ def freeze_notebook(
     if not document.cells:
         raise ValueError("a report needs at least one cell")
     wanted = chosen or FreezeOptions()
-    sections = [
-        _section(document, cell, outputs.get(cell.id), cell.id in stale, runs=runs) for cell in document.cells
-    ]
+    seen = Seen(document, {i: o.result for i, o in outputs.items() if o.result and o.state == "done"}, runs)
+    sections = [_section(document, c, outputs.get(c.id), c.id in stale, seen) for c in document.cells]
     for section in sections:
         if made_up and section["kind"] == "sql":
             section["warnings"] = [asdict(made_up)]
@@ -114,7 +114,7 @@ def run_and_freeze(
 def sections_today(store: "Store", document: Document) -> list[dict[str, Any]]:
     """Run every cell on today's data and return the sections that a report would have, without figures."""
     outputs = run_stale(store, document, {})
-    return [_section(document, c, outputs.get(c.id), False, figures=False) for c in document.cells]
+    return [_section(document, c, outputs.get(c.id), False, None) for c in document.cells]
 
 
 def live_report(store: "Store", notebook_id: int, title: str, redaction: Redaction) -> FrozenReport:
@@ -145,16 +145,20 @@ def _made_up(view: View) -> Notice | None:
     return Notice("synthetic_beside", BESIDE) if has_own(view) else Notice("synthetic_example", MADE_UP)
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What figures take from beside their own cell: the answers of all cells, and the runs of the home."""
+
+    document: Document
+    results: Mapping[str, Result]
+    runs: Sequence[str] = ()
+
+
 def _section(
-    document: Document,
-    cell: AnyCell,
-    output: Output | None,
-    stale: bool,
-    *,
-    figures: bool = True,
-    runs: Sequence[str] = (),
+    document: Document, cell: AnyCell, output: Output | None, stale: bool, seen: Seen | None
 ) -> dict[str, Any]:
-    section = _content(cell, output, figures, runs)
+    """One cell; without `seen` it has no figures."""
+    section = _content(cell, output, seen)
     needed = [document.cell(one) for one in needs(document, cell.id)]
     section["parameters"] |= {one.name: one.value for one in needed if isinstance(one, ParameterCell)}
     section |= {"name": name_of(cell), "cell": cell.model_dump(mode="json")}
@@ -167,7 +171,7 @@ def _section(
     return section | ({"state": "stale", "problem": STALE} if stale else {})
 
 
-def _content(cell: AnyCell, output: Output | None, figures: bool, runs: Sequence[str]) -> dict[str, Any]:
+def _content(cell: AnyCell, output: Output | None, seen: Seen | None) -> dict[str, Any]:
     """What a cell shows; nothing of an output that is not done."""
     done = output if output is not None and output.state == "done" else None
     section = section_defaults(cell.kind)
@@ -176,21 +180,24 @@ def _content(cell: AnyCell, output: Output | None, figures: bool, runs: Sequence
     if isinstance(cell, ParameterCell):
         return section | {"title": cell.label or cell.name, "parameters": {cell.name: cell.value}}
     if isinstance(cell, AnalysisCell):
-        return _analysis(cell, done, figures)
+        return _analysis(cell, done, seen)
     if isinstance(cell, SqlCell):
         return section | {"title": cell.name, "sql": cell.sql} | _sql(cell, done)
     if isinstance(cell, ChartCell):
         told = {"title": cell.title or cell.name, "source": cell.source}
-        return section | told | _chart(cell, done, figures, runs)
+        return section | told | _chart(cell, done, seen)
     return section | {"source": cell.source} | _metric(cell, done)
 
 
-def _analysis(cell: AnalysisCell, done: Output | None, figures: bool) -> dict[str, Any]:
+def _analysis(cell: AnalysisCell, done: Output | None, seen: Seen | None) -> dict[str, Any]:
     known = QUESTIONS.get(cell.question)
     title = known.title if known else cell.question
     if done is None or done.result is None:
         return section_defaults() | {"title": title, "analysis": cell.question, "show_tables": cell.tables}
-    section = result_section(done.result, figures_of(done.result, cell.figures) if figures else ())
+    if seen is None:
+        return result_section(done.result, ()) | {"title": title, "show_tables": cell.tables}
+    under = timeline_above(seen.document, cell, seen.results)
+    section = result_section(done.result, figures_of(done.result, cell.figures, under))
     return section | {"title": title, "show_tables": cell.tables}
 
 
@@ -210,17 +217,17 @@ def _sql(cell: SqlCell, done: Output | None) -> dict[str, Any]:
     }
 
 
-def _chart(cell: ChartCell, done: Output | None, figures: bool, runs: Sequence[str]) -> dict[str, Any]:
+def _chart(cell: ChartCell, done: Output | None, seen: Seen | None) -> dict[str, Any]:
     if done is None or done.table is None:
         return {}
     used = [
         c for c in dict.fromkeys((cell.x, *cell.y, cell.colour, cell.facet)) if c in done.table.column_names
     ]
     told = {"tables": {cell.name: rows_of(done.table.select(used))}, "columns": {cell.name: used}}
-    if not figures:
+    if seen is None:
         return told
     rows = done.table.to_pandas()
-    light, dark = (draw_cell(cell, rows, mode, runs)[0] for mode in ("light", "dark"))
+    light, dark = (draw_cell(cell, rows, mode, seen.runs)[0] for mode in ("light", "dark"))
     return told | {"figures": [freeze_figure(cell.name, cell.title or cell.name, light, dark).to_dict()]}
 
 

@@ -46,6 +46,30 @@ def asked_params(document: Document, cell: AnalysisCell) -> dict[str, Any]:
     return out
 
 
+def timeline_above(
+    document: Document, cell: AnalysisCell, results: Mapping[str, Result]
+) -> pd.DataFrame | None:
+    """Return the timeline of utilisation nearest above a cell that lays phases over time, None without one.
+
+    `results` are the answers of cells by id. The timeline counts where it shows some of the time of those
+    phases: under it both read at one glance.
+    """
+    track = results[cell.id].tables.get("track") if cell.id in results else None
+    if track is None or track.empty or "start" not in track:
+        return None
+    found = None
+    for other in document.cells:
+        if other.id == cell.id:
+            break
+        line = results[other.id].tables.get("timeline") if other.id in results else None
+        if line is None or line.empty or results[other.id].analysis != "utilisation":
+            continue
+        ends = line["bin"].max() + pd.Timedelta(minutes=int(line["bin_minutes"].iloc[0]))
+        if line["bin"].min() < track["end"].max() and track["start"].min() < ends:
+            found = line
+    return found
+
+
 def _named(error: UserError, cell: AnalysisCell) -> UserError:
     """The refusal with the cell, and with the parameter cells from which the refused value came."""
     name = error.where.removeprefix("parameter ")

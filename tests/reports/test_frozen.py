@@ -1,10 +1,12 @@
 """A notebook frozen as it stands: every kind of cell, what is wrong with one, and its page."""
 
 import json
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -209,3 +211,30 @@ def test_what_a_figure_draws_tells_whiskers_bands_ends_of_bars_and_names_of_rows
         ["band", 1, None, 5.0, 9.0, None, None],
         ["band", 2, None, 4.0, 8.0, None, None],
     ]
+
+
+def times(*hours: int) -> list[pd.Timestamp]:
+    return [pd.Timestamp(2026, 11, 2, hour) for hour in hours]
+
+
+@pytest.mark.parametrize(("shown", "shared"), [((9, 11), True), ((14, 16), False)])
+def test_phases_take_the_time_axis_of_the_timeline_above_them(shown: tuple[int, int], shared: bool) -> None:
+    """Bins of an hour from 9 to 12 cover the run's 10 to 12 in part; bins from 14 on say nothing of it."""
+    busy = AnalysisCell(name="busy", question="utilisation", figures=())
+    lost = AnalysisCell(name="lost", question="waste", figures=("track",))
+    line = pd.DataFrame({"bin": times(*shown), "bin_minutes": 60})
+    track = pd.DataFrame(
+        {"start": times(10, 11), "end": times(11, 12), "pool": "", "phase": "train", "frac": 0.5}
+    ).assign(seconds=1.0, step_first=1, step_last=2)
+    answered = {
+        cell.id: Output(
+            cell.id, "f", "done", result=replace(sample_result(), analysis=cell.question, tables=t)
+        )
+        for cell, t in ((busy, {"timeline": line}), (lost, {"track": track}))
+    }
+    ends = [times(hour)[0].isoformat() for hour in (shown[0], shown[1] + 1)]
+    for cells, wanted in (((busy, lost), shared), ((lost, busy), False)):
+        sections = freeze_notebook(Document(title="T", cells=cells), answered).sections
+        (figure,) = next(s for s in sections if s["name"] == "lost")["figures"]
+        told = figure["light"]["layout"]["xaxis"].get("range")
+        assert (told is not None and [str(end)[:19] for end in told] == ends) == wanted
