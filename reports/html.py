@@ -31,6 +31,7 @@ from reports.drawn import axis_titles, drawn_rows, patch_of
 from reports.freeze import SCHEMA, SYNTHETIC_CODES, FrozenReport, sections_of
 from reports.notebook.markdown import to_html
 from reports.redact import HIDDEN_DOLLARS, Redaction
+from reports.units import named_by_row
 from reports.words import FIRST, heading, setting, shown_columns, table_title, value_words
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -293,11 +294,7 @@ def _table(title: str, rows: list[Mapping[str, Any]], columns: list[str], *, as_
     `as_named`: the columns of a statement, under the names that it gave them, all of them.
     """
     shown = rows[:SHOWN_ROWS]
-    units = (
-        [str(r.get("unit") or r.get("metric") or "") for r in shown]
-        if {"unit", "metric"} & set(columns)
-        else None
-    )
+    units = [str(r.get("unit") or r.get("metric") or "") for r in shown] if named_by_row(columns) else None
     if not as_named:
         kept = shown_columns(columns, rows, SMALL_COLUMNS)
         columns = [c for c in kept if not any(_is_nested(r.get(c)) for r in rows)]
@@ -346,6 +343,7 @@ def _fine_print(report: FrozenReport) -> list[tuple[str, str]]:
         "price_book": "Price book",
         "prices": "Prices used",
         "catalogue": "Catalogue",
+        "money_decisions": "Own prices and rules",
         "data_version": "Data version",
     }
     lines = [("Data up to", cutoff or "not dated by the files")]

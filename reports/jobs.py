@@ -102,17 +102,14 @@ def freeze_question(store: Store, arguments: Mapping[str, Any]) -> tuple[FrozenR
 
 
 def live_question(store: Store, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any], Redaction]:
-    """Return title, question with the parameters it is asked with today, and what is hidden."""
+    """Return title, what a live link asks and what is hidden: a notebook, or a question as asked today."""
+    title, redaction = str(arguments.get("title") or ""), _redaction(arguments)
     if arguments.get("notebook"):
-        raise UserError(
-            "A live link to a notebook is made in the app",
-            "--live",
-            "Share it on its page, or leave out --live.",
-        )
+        return title, {"notebook": int(arguments["notebook"])}, redaction
     question = arguments.get("question") or DEFAULT_QUESTION
     result = answer(store, question, arguments.get("params") or {})
     asked = {"question": question, "params": json.loads(result.to_json())["params"]}
-    return arguments.get("title") or _title(question, arguments), asked, _redaction(arguments)
+    return title or _title(question, arguments), {"questions": [asked]}, redaction
 
 
 def _redaction(arguments: Mapping[str, Any]) -> Redaction:

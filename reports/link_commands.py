@@ -147,8 +147,8 @@ def _create(store: "Store", arguments: Mapping[str, Any], freeze: Freeze, ask: A
 
     terms = _terms(arguments)
     if arguments.get("live"):
-        title, question, redaction = ask(store, arguments)
-        return _new(live_link(store, title, {"questions": [question]}, redaction, terms))
+        title, asked, redaction = ask(store, arguments)
+        return _new(live_link(store, title, asked, redaction, terms))
     report, _path = freeze(store, arguments)
     first = report.sections[0]
     new = frozen_link(store.home, report, terms, question=first["analysis"], params=first["params"])

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from data.rows import arrow_table
 from reports.freeze import FrozenReport, sections_of
-from reports.units import unit_of
+from reports.units import named_by_row, unit_of
 from reports.words import heading, table_title
 
 HEADLINE_COLUMNS = (
@@ -31,7 +31,6 @@ HEADLINE_COLUMNS = (
 )
 ASSUMPTION_COLUMNS = ("name", "value", "unit", "status", "source", "date")
 HEADLINE, ASSUMPTIONS = "headline", "assumptions"
-_NAMES_A_UNIT = {"unit", "metric"}
 _UNIT_BY_ROW = {"value", "low", "high", "given", "default"}
 _UNSAFE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _NAME_LIMIT = 60
@@ -52,7 +51,7 @@ class ReportTable:
 
     def arrow(self, report: FrozenReport) -> pa.Table:
         """Return it with types, units and headings in the metadata of its columns."""
-        by_row = bool(_NAMES_A_UNIT & set(self.columns))
+        by_row = named_by_row(self.columns)
         about = {
             "report": report.hash,
             "section": str(self.section + 1),

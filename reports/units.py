@@ -1,5 +1,7 @@
 """The unit of a column from its name: names end in their unit, or say what by what."""
 
+from collections.abc import Iterable
+
 _UNITS = {
     "usd": "USD",
     "s": "s",
@@ -56,6 +58,12 @@ _WHOLE = {
     "gpu_hours": "GPU-hours",
     "core_hours": "core-hours",
 }
+
+
+def named_by_row(columns: Iterable[str]) -> bool:
+    """Whether a column names the unit of each row. Beside a `ratio` it names what the ratio is of: no unit."""
+    found = set(columns)
+    return bool({"unit", "metric"} & found) and "ratio" not in found
 
 
 def unit_of(column: str) -> str:

@@ -183,3 +183,9 @@ def test_a_unit_of_words_stands_small_beside_its_number():
     share = Figure("share", "Share", 0.5, "frac", interval="none")
     page = render(freeze([dataclasses.replace(sample_result(), headline=(rate, share))], "T", now=NOW))
     assert ">607 <small>tokens/s/GPU</small></dd>" in page and ">50.0 %</dd>" in page
+
+
+def test_the_ends_of_a_ratio_are_no_dollars():
+    blends = pd.DataFrame({"metric": ["usd_per_step"], "ratio": [1.04], "low": [0.9561], "high": [1.137]})
+    page = render(freeze([dataclasses.replace(sample_result(), tables={"blends": blends})], "T", now=NOW))
+    assert ">0.9561<" in page and "$0.9561" not in page

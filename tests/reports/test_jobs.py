@@ -8,9 +8,13 @@ import pytest
 
 from data.errors import UserError
 from data.ingest import ingest_file
+from data.notebooks import Notebooks
 from data.readers.base import Choices
 from data.store import Store
 from reports.jobs import answer, run_command
+from reports.links import LinkBook
+from reports.live_links import compute
+from reports.notebook.document import Document, SqlCell
 
 STEPS = "run,attempt,step,step_s\n{0},1,1,90\n{0},1,2,90\n"
 
@@ -62,3 +66,17 @@ def test_details_are_decided_one_after_the_other_and_a_bad_one_changes_nothing(s
     assert len(kinds) == 2
     with pytest.raises(UserError, match="no run nobody"):
         run_command(store, "details", {"run": "nobody"})
+
+
+def test_a_live_link_of_a_notebook_runs_it_when_it_is_opened(store: Store) -> None:
+    load(store, "mine", False)
+    cell = SqlCell(id="0000000a", name="found", sql="select count(*) as steps_seen from steps")
+    made = Notebooks(store.workspace).create(Document(title="Weekly look", cells=(cell,)).to_json())
+    told = run_command(store, "link create", {"notebook": made.id, "live": True})
+    assert (told["kind"], told["title"], told["report"]) == ("live", "Weekly look", "")
+    recipe = LinkBook(store.home).get(str(told["id"])).recipe or {}
+    assert compute(store, "", recipe).sections[0]["tables"]["found"] == [{"steps_seen": 2}]
+    load(store, "more", False)
+    assert compute(store, "", recipe).sections[0]["tables"]["found"] == [{"steps_seen": 4}]
+    with pytest.raises(UserError):
+        run_command(store, "link create", {"notebook": 99, "live": True})
