@@ -70,7 +70,7 @@ def compute(view: View, params: CadenceParams) -> Result:
         headline=figures(params, focus, int(best.iloc[0]) if len(best) and params.goodput is None else None),
         tables={
             "platforms": platforms,
-            "curve": curve_table(source, plans),
+            "curve": curve_table(source, plans, focus),
             "length": length_table(source, params, plans, scaling),
             "tornado": tornado_table(source, params, focus, scaling),
             "parts": parts_table(source, plans),

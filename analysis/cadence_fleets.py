@@ -67,7 +67,8 @@ def failing(params: CadenceParams, gpus: int) -> Failing:
 class Fleet:
     """A count of working GPUs with everything about its cycle; draws (draws,) in hours.
 
-    `turns`: this programme and the others of the fleet, in that order; `parts_h`: mean hours by part;
+    `turns`: this programme and the others of the fleet, in that order; `parts_h`: mean hours by part
+    of the draws from p10 to p90 of the cycle;
     `goodput_frac`: mean of the draws, with `goodput_ends`, their p10 and p90.
     """
 
@@ -252,7 +253,7 @@ class Planner:
 
     def _turns(self, gpus: int, held: Rounded, run_h: Floats) -> tuple[Turn, ...]:
         params = self.params
-        run_s = np.where(np.isfinite(run_h), run_h, 0.0) * HOUR
+        run_s = np.where(np.isnan(run_h), 0.0, run_h) * HOUR  # infinite: it never ends, and is never in time
         mine = Sharer(OWN_NAME, gpus, run_s, params.priority)
         if not params.share:
             return shared([mine], gpus)
@@ -302,8 +303,16 @@ def _weighted(specs: Iterable[CampaignSpec], steps: Mapping[str, StepDraws]) -> 
 def _parts(
     cycle: Cycle, steps: Mapping[str, StepDraws], specs: Iterable[CampaignSpec], turn: Turn
 ) -> Mapping[str, float]:
-    """Mean hours by part; the serial part of steps is out of the steps."""
-    hours = {name: float(np.mean(value)) / HOUR for name, value in cycle.parts().items()}
+    """Mean hours by part of the draws from p10 to p90 of the cycle, for a few that hardly end would be all of
+    a mean; the serial part of steps is out of the steps.
+    """
+    total = np.atleast_1d(np.asarray(cycle.total_s, dtype=np.float64))
+    low, high = np.quantile(total, (0.1, 0.9), method="nearest")
+    usual = (total >= low) & (total <= high) & np.isfinite(total)
+    hours = {
+        name: float(np.broadcast_to(value, total.shape)[usual].mean()) / HOUR if usual.any() else math.nan
+        for name, value in cycle.parts().items()
+    }
     serial = sum(spec.steps * steps[spec.name].serial_s for spec in specs) / HOUR
     serial = min(serial, hours["steps_s"])
     start = turn.start_s[np.isfinite(turn.start_s)]

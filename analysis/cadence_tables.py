@@ -30,12 +30,12 @@ PLATFORM_NUMBERS += ["p_finish", "goodput_frac", "checkpoint_steps", "usd_per_gp
 PLATFORM_NUMBERS += _with_ends("usd_per_cycle", "usd_per_year", "kwh_per_cycle")
 PLATFORMS = ["target", "platform", "kind", "meets", *PLATFORM_NUMBERS, "price_id", "missing", "synthetic"]
 CURVE_NUMBERS = ["gpus", "fleet_gpus", "racks", "step_s", *_with_ends("cycle_h"), "p_finish"]
-CURVE = ["target", "platform", *CURVE_NUMBERS, "chosen", "fastest"]
+CURVE = ["target", "platform", *CURVE_NUMBERS, "chosen", "fastest", "answered"]
 LENGTH_NUMBERS = ["times", "gpus", "racks", "cycle_h", "p_finish", "gpus_needed", "racks_needed"]
 LENGTH = ["target", "platform", *LENGTH_NUMBERS]
 PARTS = ["target", "platform", "part", "hours", "frac"]
 FAILURES = ["regime", "gpus", "per_gpu_h", "job_mtti_h", "low_mtti_h", "high_mtti_h", "source"]
-CHECKPOINT = ["checkpoint_steps", "interval_s", "goodput_frac", "chosen", "best"]
+CHECKPOINT = ["checkpoint_steps", "interval_s", "goodput_frac", "chosen", "best", "young_s", "daly_s"]
 PROGRAMMES = ["name", "priority", "gpus", "start_h", "finish_h", "by_h", "p_finish"]
 CAMPAIGNS = ["campaign", "steps", "length_times", "tool_s", "evals", "step_s", "hours", "frac"]
 SAVES = (1, 2, 3, 5, 8, 10, 15, 20, 30, 50, 75, 100, 150, 200)
@@ -69,8 +69,11 @@ def _platform_row(source: Source, params: CadenceParams, plan: Plan) -> Row:
     return row | {"missing": joined(*fleet.missing, plan.rent.missing if plan.known else "")}
 
 
-def curve_table(source: Source, plans: Sequence[Plan]) -> pd.DataFrame:
-    """CURVE: every count of GPUs that was looked at, a platform after the other; unknown ones left out."""
+def curve_table(source: Source, plans: Sequence[Plan], focus: Plan) -> pd.DataFrame:
+    """CURVE: every count of GPUs that was looked at, a platform after the other; unknown ones left out.
+
+    `answered`: rows of the platform of which the answer speaks.
+    """
     rows: list[Row] = []
     for plan in plans:
         counts = sorted({*plan.curve.counts(), plan.fleet.gpus})
@@ -84,8 +87,9 @@ def curve_table(source: Source, plans: Sequence[Plan]) -> pd.DataFrame:
             row |= {"step_s": float(np.median(fleet.step_s)), "cycle_h": middle}
             row |= {"cycle_h_low": low, "cycle_h_high": high, "p_finish": fleet.p_finish}
             row |= {"chosen": gpus == plan.fleet.gpus, "fastest": gpus == plan.fastest}
+            row |= {"answered": plan is focus}
             rows.append(row)
-    return table(rows, CURVE, CURVE_NUMBERS).astype({"chosen": bool, "fastest": bool})
+    return table(rows, CURVE, CURVE_NUMBERS).astype({"chosen": bool, "fastest": bool, "answered": bool})
 
 
 def length_table(
@@ -107,7 +111,7 @@ def length_table(
 
 
 def parts_table(source: Source, plans: Sequence[Plan]) -> pd.DataFrame:
-    """PARTS: mean hours of the chosen fleet's cycle by part; they add up to its mean end."""
+    """PARTS: mean hours of the chosen fleet's cycle by part, of the draws from p10 to p90 of the cycle."""
     rows: list[Row] = []
     for plan in plans:
         total = math.fsum(plan.fleet.parts_h.values())
@@ -146,19 +150,25 @@ def _failure_row(regime: str, gpus: float, per_h: tuple[float, float, float], so
 
 
 def checkpoint_table(params: CadenceParams, plan: Plan) -> pd.DataFrame:
-    """CHECKPOINT: goodput of one job by steps between saves; the chosen period and the best one are in it."""
+    """CHECKPOINT: goodput of one job by steps between saves; the chosen period and the best one are in it.
+
+    `young_s`, `daly_s`: seconds of work between saves by both formulas, the same in each row.
+    """
     if not plan.known:
         return table([], CHECKPOINT, CHECKPOINT[:3])
     step_s, mttf_s = step_and_life(params, plan)
     down_s = params.restart_min * 60
     best = best_every(step_s, params.checkpoint_s, down_s, mttf_s, params.steps)
+    young, daly = ideal_saves_s(params, plan)
     rows = []
     for every in sorted({one for one in SAVES if one <= params.steps} | {best, plan.fleet.every_steps}):
         saving = Saving(float(every), params.checkpoint_s, down_s)
         share = float(goodput_frac(step_s, saving, mttf_s))
         row: Row = {"checkpoint_steps": every, "interval_s": every * step_s, "goodput_frac": share}
+        row |= {"young_s": young, "daly_s": daly}
         rows.append(row | {"chosen": every == plan.fleet.every_steps, "best": every == best})
-    return table(rows, CHECKPOINT, CHECKPOINT[:3]).astype({"chosen": bool, "best": bool})
+    numbers = [*CHECKPOINT[:3], *CHECKPOINT[5:]]
+    return table(rows, CHECKPOINT, numbers).astype({"chosen": bool, "best": bool})
 
 
 def step_and_life(params: CadenceParams, plan: Plan) -> tuple[float, float]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.chances import bound
 from analysis.frames import records
 from analysis.result import Figure, Result
 from analysis.words import count, digits3, listing, money, percent, plural
@@ -129,7 +130,8 @@ def shown_figure(figure: Figure, first: Figure) -> str:
     """Return a figure with its range, and its change against that of the first scenario."""
     if figure.value is None:
         return f"not known: {figure.missing or 'the data on hand does not say'}"
-    text = _amount(figure.value, figure.unit)
+    told = bound(figure.name, figure.value, figure.n)
+    text = f"{told[0]} {percent(told[1])}" if told else _amount(figure.value, figure.unit)
     if figure.low is not None and figure.high is not None and figure.low < figure.high:
         text += f" ({_amount(figure.low, figure.unit)} – {_amount(figure.high, figure.unit)})"
     if figure is first or not first.value or figure.value == first.value:

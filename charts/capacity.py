@@ -10,14 +10,16 @@ from analysis.result import Result
 from analysis.words import digits3, money, percent
 from charts import theme
 from charts.blocks import band, has
+from charts.planned import curves, diamond, marks
 from charts.projection_style import known
 from charts.synthetic import marked
 from charts.theme import Mode
 
 LINE_PX = 2.5
-"""The last line drawn; those beneath are wider, so that equal lines are all seen."""
+"""Where all lines lie on each other, those beneath the last are wider, so that all are seen."""
 PROBABILITY = "Probability to finish by the deadline, by GPUs"
 CYCLE = "Cycle time by GPUs, hours"
+SAVES = "Goodput of a job by steps between saves"
 PARTS = "Where the hours of a cycle go"
 PHASE_OF = {
     "steps that more": "train", "steps that none": "rollout", "steps": "train", "start-up": "data",
@@ -41,9 +43,9 @@ def probability(result: Result, mode: Mode = "light") -> go.Figure:
         return theme.empty(result.answer, title=PROBABILITY, table="curve", mode=mode)
     styles = platform_styles(frame, mode)
     fig = go.Figure()
-    groups = _by_target(frame)
+    groups, sure = _by_target(frame), _all_sure(result, frame)
     for place, (target, part) in enumerate(groups):
-        wide = {**styles[target], "width": LINE_PX + 3 * (len(groups) - 1 - place)}
+        wide = {**styles[target], "width": LINE_PX + (3 * (len(groups) - 1 - place) if sure else 0)}
         fig.add_trace(_line(part, 100 * part["p_finish"], target, wide))
         for trace in _chosen(part, 100 * part["p_finish"], target, styles[target], mode):
             fig.add_trace(trace)
@@ -66,11 +68,15 @@ def probability(result: Result, mode: Mode = "light") -> go.Figure:
 
 def _shape(result: Result, frame: pd.DataFrame) -> str:
     """What the curves show: where every fleet is sure enough they lie on each other at the top."""
-    wanted = float(result.params.get("wanted") or 0.0)
-    if wanted and bool((frame["p_finish"] >= wanted).all()):
+    if _all_sure(result, frame):
         least = float(frame["gpus"].min())
         return f"Each fleet from {least:,.0f} GPUs on is sure enough: whole racks decide, not the deadline"
     return "Past its best size a fleet gets slower, not faster"
+
+
+def _all_sure(result: Result, frame: pd.DataFrame) -> bool:
+    wanted = float(result.params.get("wanted") or 0.0)
+    return bool(wanted) and bool((frame["p_finish"] >= wanted).all())
 
 
 def _level(fig: go.Figure, result: Result, mode: Mode) -> None:
@@ -138,7 +144,9 @@ def _by_target(frame: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
 
 
 def _focus(frame: pd.DataFrame) -> object:
-    chosen = frame[frame["chosen"].astype(bool)]
+    """The platform of which the answer speaks; results of before did not say it."""
+    flag = "answered" if "answered" in frame.columns else "chosen"
+    chosen = frame[frame[flag].astype(bool)]
     return (chosen if len(chosen) else frame)["target"].iloc[0]
 
 
@@ -246,7 +254,7 @@ def parts(result: Result, mode: Mode = "light") -> go.Figure:
     theme.apply(
         fig,
         title=PARTS,
-        subtitle="Mean of the draws at the fleet of the answer",
+        subtitle="Mean of the draws from p10 to p90 of the cycle, at the fleet of the answer",
         alt=f"Stacked hours of a cycle by part on {len(order)} platforms.",
         table="parts",
         mode=mode,
@@ -281,3 +289,44 @@ def _platform_names(result: Result) -> dict[str, str]:
     if frame is None or frame.empty:
         return {}
     return {str(t): theme.escape(p) for t, p in zip(frame["target"], frame["platform"], strict=True)}
+
+
+@marked
+def saves(result: Result, mode: Mode = "light") -> go.Figure:
+    """Draw the goodput of a job by steps between saves: as asked, the best, Young and Daly in words."""
+    frame = result.tables.get("checkpoint")
+    if frame is None or not has(frame, "checkpoint_steps", "goodput_frac"):
+        why = "A measured goodput stands for saves and failures, or no fleet is known."
+        return theme.empty(why, title=SAVES, table="checkpoint", mode=mode)
+    data = frame.assign(percent=100 * frame["goodput_frac"]).sort_values("checkpoint_steps", kind="stable")
+    colours, at = theme.palette(mode), ("checkpoint_steps", "percent")
+    fig = go.Figure(curves(data, at[0], [(at[1], "goodput", colours.accent, "solid", LINE_PX)], _save_words))
+    fig.add_traces(marks(data, "chosen", *at, "as asked", _save_words, diamond(mode, plain=True)))
+    fig.add_traces(marks(data, "best", *at, "best", _save_words, diamond(mode)))
+    theme.apply(
+        fig,
+        title=SAVES,
+        subtitle=_ideal(data),
+        alt=f"Goodput by steps between saves, {len(data)} periods; {_ideal(data)}.",
+        table="checkpoint",
+        mode=mode,
+        x="steps between saves",
+        y="goodput (%)",
+        height=340,
+    )
+    steps = [int(n) for n in data["checkpoint_steps"] if int(n) in (1, 2, 5, 10, 20, 50, 100, 200)]
+    fig.update_xaxes(type="log", tickvals=steps, ticktext=[f"{n}" for n in steps])
+    return fig
+
+
+def _ideal(data: pd.DataFrame) -> str:
+    """Where the formulas put the best period; results of before did not say it."""
+    ends = [float(data[name].iloc[0]) for name in ("young_s", "daly_s") if name in data.columns]
+    if len(ends) < 2 or not all(known(one) for one in ends):
+        return "Saves fall between steps"
+    young, daly = (digits3(one / 60) for one in ends)
+    return f"Saves fall between steps. Young: one every {young} min of work, Daly: {daly} min"
+
+
+def _save_words(row: Mapping[str, Any]) -> str:
+    return f"a save every {row['checkpoint_steps']:,.0f} steps<br>goodput {percent(row['goodput_frac'])}"

@@ -2,6 +2,7 @@
 
 import math
 
+from analysis.chances import bound
 from analysis.result import Figure
 from analysis.words import count, digits3, money, plural
 
@@ -56,9 +57,6 @@ COUNTED = {
     "forecast_level": "month",
 }
 """What the `n` of a headline figure counts."""
-CHANCES = frozenset({"cadence_p_finish", "forecast_over"})
-"""Figures that are shares of draws: all or none of so many is no certainty."""
-LEAST_CHANCE = 0.001
 _ONE = {"racks": "rack", "updates": "update", "steps": "step", "GPUs": "GPU", "cores": "core"}
 _ONE |= {"sandboxes": "sandbox", "GPU-hours": "GPU-hour"}
 INTERVAL_WORDS = {
@@ -108,13 +106,10 @@ def _in_percent(pct: float) -> str:
 
 def figure_quantity(figure: Figure) -> str:
     """Return the value of a figure with its unit; a chance of all or no draws as 'above' or 'below'."""
-    value = figure.value
-    if value is None or figure.name not in CHANCES or not figure.n:
-        return quantity(value, figure.unit)
-    least = max(LEAST_CHANCE, 3 / figure.n)
-    if value > 1 - least:
-        return f"> {quantity(1 - least, figure.unit)}"
-    return f"< {quantity(least, figure.unit)}" if value < least else quantity(value, figure.unit)
+    found = bound(figure.name, figure.value, figure.n)
+    if found is None:
+        return quantity(figure.value, figure.unit)
+    return f"{found[0]} {quantity(found[1], figure.unit)}"
 
 
 def split_figure(figure: Figure) -> tuple[str, str]:
@@ -186,8 +181,24 @@ def interval_parts(figure: Figure) -> tuple[str, str]:
     kind = INTERVAL_WORDS.get(figure.interval, figure.interval.replace("_", " "))
     up, down = figure.high - figure.value, figure.value - figure.low
     if up > 0 and abs(up - down) <= 0.02 * up and not figure.unit.lower().startswith(("usd", "$")):
-        return f"± {quantity(up, figure.unit)}", kind
+        return f"± {_as_precise(quantity(up, figure.unit), quantity(figure.value, figure.unit))}", kind
     low, unit = split_unit(figure.low, figure.unit, longest=0)
     high = split_unit(figure.high, figure.unit, longest=0)[0]
     least = "at least " if figure.interval == "quote_range_least" else ""
     return f"{least}{low} – {high} {unit}".strip(), kind
+
+
+def _as_precise(spread: str, value: str) -> str:
+    """Cut the decimals of a spread to those of its value, '4.01 points' beside '20.6 points' to '4.0 points'.
+
+    It stays as it is beside a value without decimals, or in thousands, and where only zeros would be left.
+    """
+    number, _, unit = spread.partition(" ")
+    like = value.partition(" ")[0]
+    places = len(like.partition(".")[2])
+    if not places or not (number + like).replace(".", "").replace(",", "").isdigit():
+        return spread
+    cut = f"{float(number.replace(',', '')):,.{places}f}"
+    if len(cut) >= len(number) or not float(cut.replace(",", "")):
+        return spread
+    return f"{cut} {unit}".strip()

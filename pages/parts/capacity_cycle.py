@@ -25,6 +25,7 @@ from pages.parts.state import PageState
 from pages.parts.tables import show_table
 from pages.parts.words import status_label
 
+SAVES = ("checkpoint_steps", "interval_s", "goodput_frac", "chosen", "best")
 ANSWER = "the fleet of the answer"
 BEHIND = ("Cycle time", "What moves it", "Hours by part", "If it grows", "Failures", "Programmes")
 PLATFORMS = (
@@ -135,7 +136,8 @@ def show(result: Result, mode: Mode) -> None:
                    percent=("p_finish",))  # fmt: skip
     elif section == "Failures":
         show_table(result, "failures", title="How often a job of this size fails", labels=LABELS)
-        show_table(result, "checkpoint", title="Checkpoint period", labels=LABELS)
+        show_chart(picture(charts.saves, result, mode), key="capacity_saves")
+        show_table(result, "checkpoint", title="Checkpoint period", labels=LABELS, columns=SAVES)
     else:
         show_table(
             result, "programmes", title="Programmes on the fleet", labels=LABELS, percent=("p_finish",)

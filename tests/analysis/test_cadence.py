@@ -333,7 +333,7 @@ def test_no_late_draw_is_not_certainty_on_the_card(home: Home) -> None:
 
 
 def test_a_cycle_that_never_ends_is_not_in_time(home: Home) -> None:
-    """0.64 failures an hour and 1,111 h between saves: a stretch takes e^711 hours, more than a number holds."""
+    """0.64 failures an hour, 1,111 h between saves: a stretch takes e^711 hours, more than a number holds."""
     never = {"failure_rate": 0.01, "step_s": 40_000.0, "checkpoint_steps": 100}
     found = stated(home, gpus=64, **never)
     assert row(found)["p_finish"] == 0 and "< 0.6" not in found.answer and "more than" not in found.answer

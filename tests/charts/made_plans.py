@@ -27,8 +27,13 @@ def cadence(most: int = 4) -> Result:
         {"target": "h100-sxm", "platform": EVIL},
         {"target": "gb300-nvl72", "platform": "GB300 NVL72"},
     ]
+    saves = [
+        {"checkpoint_steps": n, "interval_s": 332.0 * n, "goodput_frac": share, "chosen": n == 10,
+         "best": n == 30, "young_s": 123 * 60.0, "daly_s": 122 * 60.0}
+        for n, share in ((1, 0.5), (10, 0.8), (30, 0.9), (100, 0.7))
+    ]  # fmt: skip
     params = {"wanted": 0.95, "deadline_h": 162.0}
-    return result("cadence", params=params, curve=rows, parts=parts, platforms=platforms)
+    return result("cadence", params=params, curve=rows, parts=parts, platforms=platforms, checkpoint=saves)
 
 
 def swings(status: str = "measured") -> Result:

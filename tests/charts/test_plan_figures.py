@@ -1,6 +1,7 @@
 """Charts of plans: what is drawn is what the tables say, in both modes, and nothing is drawn of nothing."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import plotly.graph_objects as go
 import pytest
@@ -18,6 +19,7 @@ ALL: list[tuple[Callable[[], Result], Callable[..., go.Figure]]] = [
     (made.cadence, capacity.probability),
     (made.cadence, capacity.cycle_band),
     (made.cadence, capacity.parts),
+    (made.cadence, capacity.saves),
     (made.swings, tornado),
     (made.forecast, forecast.months),
     (made.forecast, forecast.gpu_hours),
@@ -129,6 +131,22 @@ def test_the_cycle_says_where_more_gpus_are_slower() -> None:
     short = capacity.cycle_band(made.cadence(most=3), target="gb300-nvl72")
     assert "fastest at 128 GPUs, the most that were looked at" in short.layout.meta["subtitle"]
     assert list(short.data[1].y) == [95.0, 70.0, 60.0]
+
+
+def test_the_cycle_is_that_of_the_answer_not_of_the_first_platform() -> None:
+    found = made.cadence()
+    curve = found.tables["curve"]
+    told = found.tables | {"curve": curve.assign(answered=curve["target"] == "gb300-nvl72")}
+    fig = capacity.cycle_band(replace(found, tables=told))
+    assert fig.layout.meta["subtitle"].startswith("GB300 NVL72")
+
+
+def test_the_best_period_stands_beside_the_asked_one_and_both_formulas() -> None:
+    fig = capacity.saves(made.cadence())
+    assert {t.name: (list(t.x), list(t.y)) for t in fig.data if t.mode == "markers"} == {
+        "as asked": ([10], [80.0]), "best": ([30], [90.0]),
+    }  # fmt: skip
+    assert "Young: one every 123 min of work, Daly: 122 min" in fig.layout.meta["subtitle"]
 
 
 def test_a_forecast_shows_past_band_and_budget() -> None:
