@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 import duckdb
 
+from data.catalogue_tables import write_catalogue
 from data.errors import UserError
 
 if TYPE_CHECKING:
@@ -96,8 +97,6 @@ def _key(view: "View") -> tuple[str, ...]:
 
 
 def _make(store: "Store") -> tuple[tuple[str, ...], Path]:
-    from data.catalogue_tables import write_catalogue  # its rows bring models, which bring SciPy
-
     making = store.home / FOLDER / f"making-{uuid4().hex}"
     try:
         making.mkdir(parents=True, mode=0o700)
