@@ -147,6 +147,8 @@ def edit_analysis(cell: AnalysisCell, here: Place) -> None:
 
 def _asked(cell_id: str, key: str) -> None:
     """Another question has other inputs: those that all questions share stay."""
+    if session.again(key):
+        return
     question = st.session_state[key]
     cell = session.held().document.cell(cell_id)
     if not isinstance(cell, AnalysisCell) or question is None:
@@ -185,9 +187,13 @@ def _title(question: str, name: str) -> str:
 
 
 def _picked(cell_id: str, key: str, every: int) -> None:
+    if session.again(key):
+        return
     names = tuple(st.session_state[key])
     set_fields(cell_id, typed=True, figures=None if len(names) == every else names)
 
 
 def _with_tables(cell_id: str, key: str) -> None:
+    if session.again(key):
+        return
     set_fields(cell_id, typed=True, tables=bool(st.session_state[key]))

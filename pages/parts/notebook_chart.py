@@ -132,6 +132,8 @@ def _source(cell: ChartCell, here: Place) -> None:
 
 
 def _from(cell_id: str, key: str) -> None:
+    if session.again(key):
+        return
     now = session.held()
     source = next((c for c in now.document.cells if name_of(c) == st.session_state[key]), None)
     set_fields(cell_id, **chart_of(source, answers_of(session.store(), now).outputs))
@@ -167,4 +169,6 @@ def _ys(cell: ChartCell, here: Place, columns: list[str]) -> None:
 
 
 def _put_ys(cell_id: str, key: str) -> None:
+    if session.again(key):
+        return
     set_fields(cell_id, typed=True, y=tuple(st.session_state[key]))

@@ -165,6 +165,8 @@ def _select(one: Input, value: str, names: Mapping[str, str], told: dict[str, An
 
 
 def _typed(cell_id: str, one: Input, key: str) -> None:
+    if session.again(key):
+        return
     value = st.session_state[key]
     if one.kind == "lines":
         value = [line.strip() for line in str(value).splitlines() if line.strip()]

@@ -118,6 +118,8 @@ def _rename(now: session.Open) -> None:
 
 
 def _titled(key: str) -> None:
+    if session.again(key):
+        return
     title = " ".join(str(st.session_state[key]).split())
 
     def make(document: Document) -> Document:

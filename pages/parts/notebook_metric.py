@@ -72,6 +72,8 @@ def _which(cell: MetricCell, here: Place) -> None:
 
 
 def _from(cell_id: str, key: str) -> None:
+    if session.again(key):
+        return
     now = session.held()
     source = next((c for c in now.document.cells if name_of(c) == st.session_state[key]), None)
     set_fields(cell_id, **metric_of(source, answers_of(session.store(), now).outputs))

@@ -32,6 +32,8 @@ def show_parameter(cell: ParameterCell, here: Place) -> None:
 
 
 def _set(cell_id: str, key: str) -> None:
+    if session.again(key):
+        return
     value = st.session_state[key]
     if value is None:
         return
@@ -87,6 +89,8 @@ def _limits(cell: ParameterCell, here: Place) -> None:
 
 def _kind(cell_id: str, key: str) -> None:
     """Another kind of control starts with a value of its own."""
+    if session.again(key):
+        return
     kind = st.session_state[key]
     if kind == "slider":
         set_fields(cell_id, input=kind, value=50.0, low=0.0, high=100.0, step=1.0, choices=())
@@ -98,6 +102,8 @@ def _kind(cell_id: str, key: str) -> None:
 
 def _end(cell_id: str, key: str, field: str) -> None:
     """Move an end of a slider; a value outside goes to the end."""
+    if session.again(key):
+        return
     cell = session.held().document.cell(cell_id)
     if not isinstance(cell, ParameterCell) or st.session_state[key] is None:
         return
@@ -107,6 +113,8 @@ def _end(cell_id: str, key: str, field: str) -> None:
 
 
 def _choices(cell_id: str, key: str) -> None:
+    if session.again(key):
+        return
     cell = session.held().document.cell(cell_id)
     lines = [line.strip() for line in str(st.session_state[key]).splitlines() if line.strip()]
     choices = tuple(dict.fromkeys(lines))

@@ -72,12 +72,16 @@ def label_and_unit(cell: MetricCell | ParameterCell, width: int) -> None:
 
 
 def _rename(cell_id: str, key: str) -> None:
+    if session.again(key):
+        return
     name = str(st.session_state[key]).strip()
     session.change(lambda document: edit.rename(document, cell_id, name), cell=cell_id)
 
 
 def put(cell_id: str, key: str, field: str, empty: object = None) -> None:
     """Widget callback: give a field of a cell what its widget says, `empty` where that says nothing."""
+    if session.again(key):
+        return
     value = st.session_state[key]
     step = f"{cell_id} {field}" if field in TYPED else ""
     set_fields(cell_id, typed=True, step=step, **{field: empty if value is None else value})

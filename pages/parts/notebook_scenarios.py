@@ -77,6 +77,8 @@ def _words(name: str, held: Sequence[Case], saved: Mapping[str, Content]) -> str
 
 
 def _picked(cell_id: str, key: str, saved: Mapping[str, Content]) -> None:
+    if session.again(key):
+        return
     cell = session.held().document.cell(cell_id)
     if isinstance(cell, AnalysisCell):
         cases = picked_cases(st.session_state[key], held_cases(cell), saved)

@@ -2,12 +2,16 @@
 
 A second click starts a run of the script while the first one still ends in another thread, so a change and
 its save are one step under `Open.lock`; nothing in it asks Streamlit, which may end a run where it is asked.
+
+A browser that has not yet put the widgets of the last drawing away sends their values once more; to Streamlit
+that is a change. `again` tells such an echo from what a person did.
 """
 
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 import streamlit as st
 
@@ -19,6 +23,7 @@ from reports.notebook.document import LONGEST_TITLE, AnyCell, Document, parse_do
 from reports.notebook.edit import History
 
 LAST = "_notebook_last"
+MOST_GONE = 1_000
 _OPEN, _TURN = "_notebook_open", "_notebook_turn"
 Change = Callable[[Document], Document]
 
@@ -33,7 +38,11 @@ class Clash:
 
 @dataclass
 class Open:
-    """An open notebook. `turn` counts what changed the document past its widgets, which then start anew."""
+    """An open notebook. `turn` counts what changed the document past its widgets, which then start anew.
+
+    `gone`: what the widgets of earlier turns said last; `leaving` the same of those that the next drawing
+    replaces.
+    """
 
     id: int
     document: Document
@@ -47,6 +56,8 @@ class Open:
     tables: set[str] = field(default_factory=set)
     refused: dict[str, UserError] = field(default_factory=dict)
     by_hand: bool = False
+    leaving: dict[str, Any] = field(default_factory=dict)
+    gone: dict[str, Any] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False, compare=False)
 
     def key(self, cell_id: str, name: str) -> str:
@@ -58,6 +69,22 @@ def _turn() -> int:
     """The next number of the session: no widget of another turn or notebook has its key."""
     st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
     return int(st.session_state[_TURN])
+
+
+def _said() -> dict[str, Any]:
+    """What every widget of a notebook says now."""
+    return {str(k): v for k, v in st.session_state.to_dict().items() if str(k).startswith("nb_")}
+
+
+def again(key: str) -> bool:
+    """Whether a widget of an earlier drawing says once more what it said then: nobody did that."""
+    now = held()
+    return key in now.gone and now.gone[key] == st.session_state[key]
+
+
+def _drawn(now: Open, said: dict[str, Any]) -> None:
+    """From here on widgets that said this are those of an earlier drawing."""
+    now.gone = dict([*now.gone.items(), *said.items()][-MOST_GONE:])
 
 
 def book() -> Notebooks:
@@ -72,6 +99,8 @@ def opened(notebook: Saved) -> Open:
         held = _read(notebook, _turn())
         st.session_state[_OPEN] = held
     else:
+        _drawn(held, held.leaving)
+        held.leaving = {}
         _catch_up(held, notebook)
     st.session_state[LAST] = notebook.id
     return held
@@ -81,10 +110,11 @@ def _catch_up(held: Open, notebook: Saved) -> None:
     """Show what another tab saved; a run that read before this session's last save knows nothing newer."""
     if notebook.version <= held.version:
         return
-    turn = _turn()
+    turn, said = _turn(), _said()
     with held.lock:
         if held.clash is None and notebook.version > held.version:
             _reread(held, notebook, turn)
+            _drawn(held, said)
             held.said = "Changed in another tab or by another person: this is what it holds now."
 
 
@@ -120,12 +150,12 @@ def change(make: Change, *, cell: str = "", said: str = "", typed: bool = False,
     What the document refuses is kept as the reason beside `cell`. `typed`: the change came from a widget
     that shows it already, so widgets need not start anew. Changes in a row of one `step` are undone as one.
     """
-    now, kept, turn = held(), book(), _turn()
+    now, kept, turn, widgets = held(), book(), _turn(), _said()
     with now.lock:
         try:
             document = make(now.document)
         except UserError as error:
-            now.refused[cell], now.turn = error, turn
+            now.refused[cell], now.turn, now.leaving = error, turn, widgets
             return False
         now.refused.pop(cell, None)
         if document == now.document:
@@ -133,7 +163,7 @@ def change(make: Change, *, cell: str = "", said: str = "", typed: bool = False,
         now.document, now.said = document, said
         now.history = now.history.do(document, step)
         if not typed:
-            now.turn = turn
+            now.turn, now.leaving = turn, widgets
         return _save(now, kept)
 
 
@@ -159,13 +189,13 @@ def redo() -> None:
 
 
 def _step(move: Callable[[History], History]) -> None:
-    now, kept, turn = held(), book(), _turn()
+    now, kept, turn, widgets = held(), book(), _turn(), _said()
     with now.lock:
         history = move(now.history)
         if now.clash is not None or history == now.history:
             return
         now.history, now.document, now.said = history, history.present, ""
-        now.turn = turn
+        now.turn, now.leaving = turn, widgets
         now.refused.clear()
         _save(now, kept)
 
@@ -174,7 +204,7 @@ def take_theirs() -> None:
     """Button callback: show what the other tab saved; this tab's stays among the deleted notebooks."""
     now = held()
     if now.clash is not None:
-        kept = now.clash.kept
+        kept, now.leaving = now.clash.kept, _said()
         _reread(now, book().get(now.id), _turn())
         book().delete(kept.id)
         now.said = f"Theirs is shown; yours is under Deleted as '{kept.title}'."

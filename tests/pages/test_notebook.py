@@ -5,20 +5,26 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+import streamlit
 from streamlit.testing.v1 import AppTest
 
 from analysis import QUESTIONS, parse
+from analysis.params import CommonParams
 from data.notebooks import Notebooks, Saved
 from data.scenarios import Asked, Content, Scenarios
 from data.store import Store
 from pages.parts import notebook_paper, notebook_run
+from pages.parts import notebook_session as session
 from pages.parts.notebook_add import _with
 from pages.parts.notebook_inputs import inputs
 from pages.parts.notebook_new import chart_of_what_is_left, lost_columns
 from pages.parts.notebook_outputs import KEPT
+from pages.parts.notebook_place import put
 from pages.parts.notebook_run import _JOB
 from pages.parts.notebook_scenarios import picked_cases
 from pages.parts.notebook_session import _catch_up
+from pages.parts.state import PageState, publish
+from reports.notebook import edit
 from reports.notebook.document import (
     REFERENCE,
     AnalysisCell,
@@ -120,6 +126,38 @@ def test_a_run_that_ends_while_the_page_is_drawn_leaves_nothing_stale(
     at = app("notebook.py", nb=str(kept(store, NOT).id))
     assert not at.exception
     assert not stale_words(at)
+
+
+class Said(dict[str, Any]):
+    """What a session holds, without a browser."""
+
+    to_dict = dict.copy
+
+
+def test_the_echo_of_a_replaced_widget_changes_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rename draws a new field of SQL; the browser sends the value of the old one once more."""
+    monkeypatch.setattr(streamlit, "session_state", Said())
+    publish(PageState(store, CommonParams(), "light"))
+    notebook = kept(store, LEAST, USES)
+
+    def drawn() -> session.Open:
+        return session.opened(Notebooks(store.workspace).get(notebook.id))
+
+    field = drawn().key(USES.id, "sql")
+    streamlit.session_state[field] = USES.sql
+    session.change(lambda document: edit.rename(document, LEAST.id, "first"))
+    renamed = drawn().document
+    assert "$first" in renamed.cells[1].sql
+    put(USES.id, field, "sql")
+    assert drawn().document == renamed == document_of(store, notebook.id)
+    streamlit.session_state[field] = "select 7 as n"  # typed before the new field came
+    put(USES.id, field, "sql")
+    assert drawn().document.cells[1].sql == "select 7 as n"
+    field = drawn().key(USES.id, "sql")
+    streamlit.session_state[field] = "select 8 as n"  # sent together with a click that draws anew
+    session.change(lambda document: edit.rename(document, LEAST.id, "second"))
+    put(USES.id, field, "sql")
+    assert drawn().document.cells[1].sql == "select 8 as n"
 
 
 def test_every_change_is_saved_undone_and_done_again(app: App, store: Store) -> None:
