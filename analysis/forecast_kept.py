@@ -11,6 +11,7 @@ from analysis.forecast_model import Basis, Drawn, basis_of, draw
 from analysis.forecast_tables import MEASURES, numbers
 from analysis.formulas import FORMULAS_VERSION
 from analysis.frames import Row, table
+from analysis.scenariowords import given, labels_of
 from data.errors import UserError
 from data.forecasts import KeptForecast
 from data.version import APP_VERSION
@@ -19,7 +20,7 @@ from data.view import View
 ALL = "all"
 KEPT = ("id", "made_at", "note", "data_end", "months", "usd_p50")
 CHANGES = ("part", "label", "usd", "gpu_h")
-INPUTS = ("name", "unit", "before", "after")
+INPUTS = ("label", "name", "unit", "before", "after")
 NOT_INPUTS = ("since", "period", "question")
 
 
@@ -85,7 +86,7 @@ def kept_rows(found: tuple[KeptForecast, ...]) -> pd.DataFrame:
     """One row a kept forecast, newest first: its months and the sum of their medians."""
     rows: list[Row] = [
         {
-            "id": one.id, "made_at": one.made_at.isoformat(timespec="seconds"), "note": one.note,
+            "id": one.id, "made_at": f"{one.made_at:%Y-%m-%d %H:%M}", "note": one.note,
             "data_end": one.document["data_end"], "months": len(one.document["months"]),
             "usd_p50": sum(totals_of(one, "usd").values()),
         }
@@ -178,20 +179,15 @@ def _at_old_inputs(view: View, before: KeptForecast, basis: Basis) -> dict[str, 
 
 
 def _inputs(before: KeptForecast, params: ForecastParams) -> pd.DataFrame:
-    """Inputs that differ, as text."""
+    """Inputs that differ, with their names on screen, as text."""
     now = params.model_dump(mode="json")
     names = [n for n in now if n not in NOT_INPUTS and before.params.get(n) != now[n]]
+    told = labels_of("forecast", None)
     rows = [
         {
-            "name": n, "unit": "usd" if "usd" in n else "", "before": _text(before.params.get(n)),
-            "after": _text(now[n]),
+            "label": told[n].label, "name": n, "unit": "usd" if "usd" in n else "",
+            "before": given(before.params.get(n), told[n].unit), "after": given(now[n], told[n].unit),
         }
         for n in names
     ]  # fmt: skip
     return table(rows, INPUTS)
-
-
-def _text(value: object) -> str:
-    if isinstance(value, list):
-        return "; ".join(map(str, value)) or "none"
-    return "not given" if value is None else str(value)

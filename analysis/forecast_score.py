@@ -98,7 +98,7 @@ def _of_one(one: KeptForecast, history: History) -> list[Row]:
             naive = float(row[f"{measure}_naive"])
             out.append(
                 {
-                    "forecast": one.id, "made_at": one.made_at.isoformat(timespec="seconds"),
+                    "forecast": one.id, "made_at": f"{one.made_at:%Y-%m-%d %H:%M}",
                     "month": row["month"], "months_ahead": months.index(row["month"]), "kind": row["kind"],
                     "name": row["name"], "team": row["name"] if row["kind"] == "team" else None,
                     "measure": measure, "unit": measure, "p10": ends[0], "p50": ends[1], "p90": ends[2],

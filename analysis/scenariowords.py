@@ -25,10 +25,16 @@ SHARED = {
     "targets": "Platforms", "focus": "The answer speaks of", "wanted": "Certainty to finish in time",
     "goodput": "Goodput as measured", "pay": "The fleet is paid", "steps": "Steps of a campaign",
     "quotes": "Your prices", "plan": "Plan", "stop": "Campaigns that end", "since": "Held against forecast",
-    "share": "Other programmes",
+    "share": "Other programmes", "budget_usd_month": "Budget a month", "growth_frac_month": "Growth a month",
+    "growth_low": "Growth a month, low", "growth_high": "Growth a month, high",
+    "level_change_frac": "The level changes by, a month", "window_days": "Days of history that count",
+    "decline_low": "Prices fall a year by, least", "decline_mid": "Prices fall a year by",
+    "decline_high": "Prices fall a year by, most", "range_frac": "Range of inputs without a published one",
+    "months": "Months ahead",
 }  # fmt: skip
 """Names of parameters that do not tell themselves."""
 SHARES = frozenset({"wanted", "goodput", "growth_low", "growth_high", "down_prob", "up_prob", "next_prob"})
+SHARES |= {"decline_low", "decline_mid", "decline_high"}
 """Parameters that are fractions without saying so in their name."""
 
 

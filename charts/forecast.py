@@ -1,6 +1,7 @@
 """Spend and GPU-hours by month: what was, a band of what is to come, the budget, and what was foretold."""
 
 from collections.abc import Mapping
+from textwrap import wrap
 from typing import Any
 
 import pandas as pd
@@ -188,7 +189,7 @@ def _steps(frame: pd.DataFrame, mode: Mode) -> go.Waterfall:
     colours = theme.palette(mode)
     kinds = {"before": "absolute", "after": "total"}
     return go.Waterfall(
-        x=[theme.short(label, 26) for label in frame["label"]],
+        x=["<br>".join(wrap(theme.escape(label), 14)) for label in frame["label"]],
         y=list(frame["usd"]),
         measure=[kinds.get(str(part), "relative") for part in frame["part"]],
         text=[money(float(v)) for v in frame["usd"]],

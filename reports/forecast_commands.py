@@ -1,6 +1,7 @@
 """`cli.py forecast`: keep a forecast, list those that were kept, score them against what happened."""
 
 import argparse
+import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -93,10 +94,14 @@ def _told(one: "KeptForecast") -> dict[str, Any]:
 
 
 def keep_forecast(store: "Store", params: Mapping[str, Any], note: str = "") -> "KeptForecast":
-    """Make the forecast of these inputs and append it; UserError when nothing can be forecast."""
+    """Make the forecast of these inputs and append it.
+
+    UserError when nothing can be forecast, or when the newest that was kept is the same: a second could not
+    be deleted, and would count twice in the score.
+    """
     from analysis.forecast import ForecastParams, keepable
     from analysis.registry import check_against, parse
-    from data.forecasts import keep
+    from data.forecasts import keep, kept
 
     asked = parse("forecast", params)
     if not isinstance(asked, ForecastParams):
@@ -107,4 +112,11 @@ def keep_forecast(store: "Store", params: Mapping[str, Any], note: str = "") -> 
             document = keepable(view, asked)
         except ValueError as error:
             raise UserError("There is nothing to keep", "forecast", str(error)) from error
-    return keep(store.workspace, asked.model_dump(mode="json"), document, note)
+    told = asked.model_dump(mode="json")
+    for last in kept(store.workspace)[-1:]:
+        if (dict(last.params), dict(last.document)) == (told, json.loads(json.dumps(document))):
+            words = f"It is kept already, as forecast {last.id}: the same inputs, data and numbers"
+            raise UserError(
+                words, "forecast", "Change an input or load newer data; a kept one never changes."
+            )
+    return keep(store.workspace, told, document, note)

@@ -24,6 +24,8 @@ def test_keep_list_and_score(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert code == 0 and (one["id"], one["note"], len(one["months"])) == (1, "the plan", 2)
     assert 59 * 1440 <= one["usd_p50"] <= 62 * 1440 and one["usd_p50"] % 1440 == pytest.approx(0)
     assert "the plan" in said(tmp_path, capsys, "list")[1]
+    code, _, told = said(tmp_path, capsys, "keep", "--params", PLAN, "--note", "pressed twice")
+    assert code == 1 and "kept already, as forecast 1" in told
     assert "1 forecast kept, and none of their months is over" in said(tmp_path, capsys, "score")[1]
 
 

@@ -89,7 +89,8 @@ def show(result: Result, mode: Mode) -> None:
         show_chart(picture(charts.gpu_hours, result, mode), key="forecast_gpu_hours")
     elif section == "What changed":
         show_chart(picture(charts.changes, result, mode), key="forecast_changes")
-        show_table(result, "inputs_changed", title="Inputs that changed", labels=LABELS)
+        show_table(result, "inputs_changed", title="Inputs that changed",
+                   labels=LABELS, columns=("label", "before", "after"))  # fmt: skip
     else:
         show_chart(picture(tornado, result, mode), key="forecast_tornado")
 

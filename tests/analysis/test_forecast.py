@@ -292,6 +292,7 @@ def test_what_changed_adds_up(empty_home: Home) -> None:
     middle = part["before"]["usd"] + part["volume"]["usd"]
     assert middle == pytest.approx(30 * 768 + 61 * 480, rel=0.02)  # medians of draws of unequal days
     assert {r["name"] for r in rows(found, "inputs_changed")} == {"months", "growth_frac_month"}
+    assert "Growth a month" in {r["label"] for r in rows(found, "inputs_changed")}
     again = asked(with_kept(empty_home, kept_from(empty_home, months=3)), months=4)
     assert all(abs(r["usd"]) < 1e-6 for r in rows(again, "changes") if r["part"] not in ("before", "after"))
 
