@@ -57,10 +57,12 @@ def draw(
     source: str = "",
     mode: Mode = "light",
     runs: Sequence[str] = (),
+    cut: bool = False,
 ) -> go.Figure:
     """Draw rows as one of line, area, bar, scatter, histogram, box, heat_map; words where that cannot be.
 
     `runs` are those of the home as they came: coloured by `run`, each has the colour it has everywhere.
+    `cut`: the SELECT has more rows than these, which is said.
 
     At most 4,000 points, 8 colours and 6 panels are drawn; what is left out or summed stands under the title.
     A heat map has x and y as its sides and the numbers of `colour` as its tiles, else the count of rows.
@@ -77,6 +79,8 @@ def draw(
     if ready.frame.empty:
         why = "No row has a value in every picked column. Pick others, or fill them in the SELECT."
         return _counted(theme.empty(why, title=heading, table=table, mode=mode), len(rows), 0)
+    if cut:
+        ready.notes.insert(0, f"only the first {len(rows):,} rows: the result was cut at the limit")
     if colour == RUN and len(y) < 2:
         ready.colours = theme.run_colours([*runs, *ready.series], mode)
     marks = Marks(ready, chart, mode)
@@ -86,7 +90,7 @@ def draw(
 
 
 def draw_cell(
-    cell: Picked, rows: pd.DataFrame, mode: Mode = "light", runs: Sequence[str] = ()
+    cell: Picked, rows: pd.DataFrame, mode: Mode = "light", runs: Sequence[str] = (), *, cut: bool = False
 ) -> tuple[go.Figure, int]:
     """Draw the rows as a chart cell says; also return how many of them are drawn."""
     fig = draw(
@@ -101,6 +105,7 @@ def draw_cell(
         source=cell.source,
         mode=mode,
         runs=runs,
+        cut=cut,
     )
     return fig, int(fig.layout.meta["drawn"])
 

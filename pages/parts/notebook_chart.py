@@ -13,7 +13,7 @@ from pages.parts.notebook_analysis import waits
 from pages.parts.notebook_new import chart_of, chart_of_what_is_left, lost_columns
 from pages.parts.notebook_place import Place, put, rename_field, set_fields
 from pages.parts.notebook_run import answers_of
-from pages.parts.notebook_sql import told
+from pages.parts.notebook_sql import say_lacking, told
 from pages.parts.words import md_escape
 from reports.notebook.document import LONGEST_TITLE, ChartCell, name_of
 
@@ -39,10 +39,12 @@ def show_chart_cell(cell: ChartCell, here: Place) -> None:
     if table is None:
         st.caption("Not run yet.")
         return
-    figure, drawn = custom.draw_cell(cell, table.to_pandas(), here.state.theme, _runs(cell, here))
+    cut = source is not None and source.sql is not None and source.sql.cut
+    figure, drawn = custom.draw_cell(cell, table.to_pandas(), here.state.theme, _runs(cell, here), cut=cut)
     show_chart(figure, f"nb_chart_{cell.id}")
     _lost(cell, here, table.column_names)
     if source is not None:
+        say_lacking(source)
         st.caption(told(source, drawn))
 
 

@@ -15,6 +15,7 @@ from pages.parts.tables import UNKNOWN, table_height
 from pages.parts.words import counted, md_escape
 from reports.notebook.document import LONGEST_SQL, SqlCell, name_of
 from reports.notebook.run import Output
+from reports.notebook.values import lacking
 from reports.sql.schema import TableInfo, describe
 
 DRAWN = 1_000
@@ -43,10 +44,17 @@ def show_sql(cell: SqlCell, here: Place) -> None:
     )
     if output.sql is not None and output.sql.notes:
         st.caption(f"Columns changed: {'; '.join(md_escape(note) for note in output.sql.notes)}")
+    say_lacking(output)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.caption(told(output), width="content")
         whole = output.table
         csv_button(_all_of(whole), f"{cell.name}.csv", key=f"nb_csv_{cell.id}") if whole.num_rows else None
+
+
+def say_lacking(output: Output) -> None:
+    """Say where numbers are made of rows that were cut."""
+    if output.sql is not None and output.sql.partial:
+        st.warning(md_escape(lacking(output.sql.partial)), icon=":material/content_cut:")
 
 
 def _all_of(table: object) -> pd.DataFrame:

@@ -34,10 +34,10 @@ from reports.notebook.document import (
     parse_document,
 )
 from reports.notebook.graph import needs
-from reports.notebook.run import Output, run_stale
+from reports.notebook.run import Output, SqlFacts, run_stale
 from reports.notebook.run import stale as stale_cells
 from reports.notebook.run import versions_of as state_of
-from reports.notebook.values import timeline_above
+from reports.notebook.values import lacking, timeline_above
 from reports.redact import Redaction
 
 if TYPE_CHECKING:
@@ -70,7 +70,9 @@ def freeze_notebook(
     if not document.cells:
         raise ValueError("a report needs at least one cell")
     wanted = chosen or FreezeOptions()
-    seen = Seen(document, {i: o.result for i, o in outputs.items() if o.result and o.state == "done"}, runs)
+    results = {i: o.result for i, o in outputs.items() if o.result and o.state == "done"}
+    cut = {name_of(c) for c in document.cells if (facts := _facts(outputs.get(c.id))) and facts.cut}
+    seen = Seen(document, results, runs, cut)
     sections = [_section(document, c, outputs.get(c.id), c.id in stale, seen) for c in document.cells]
     for section in sections:
         if made_up and section["kind"] == "sql":
@@ -145,13 +147,20 @@ def _made_up(view: View) -> Notice | None:
     return Notice("synthetic_beside", BESIDE) if has_own(view) else Notice("synthetic_example", MADE_UP)
 
 
+def _facts(output: Output | None) -> SqlFacts | None:
+    return output.sql if output is not None else None
+
+
 @dataclass(frozen=True)
 class Seen:
-    """What figures take from beside their own cell: the answers of all cells, and the runs of the home."""
+    """What figures take from beside their own cell: the answers of all cells, the runs of the home, and the
+    names of the SQL cells whose rows were cut.
+    """
 
     document: Document
     results: Mapping[str, Result]
     runs: Sequence[str] = ()
+    cut: Collection[str] = ()
 
 
 def _section(
@@ -208,8 +217,9 @@ def _sql(cell: SqlCell, done: Output | None) -> dict[str, Any]:
     told: dict[str, Any] = {}
     if facts is not None:
         told = {"scanned": facts.rows_scanned, "returned": facts.rows_returned, "cut": facts.cut}
-        if facts.notes:  # absent otherwise, so that a report of before keeps its hash
-            told["notes"] = list(facts.notes)
+        notes = [*facts.notes, *([lacking(facts.partial)] if facts.partial else [])]
+        if notes:  # absent otherwise, so that a report of before keeps its hash
+            told["notes"] = notes
     return {
         "rows": told,
         "tables": {cell.name: rows_of(done.table)},
@@ -227,7 +237,8 @@ def _chart(cell: ChartCell, done: Output | None, seen: Seen | None) -> dict[str,
     if seen is None:
         return told
     rows = done.table.to_pandas()
-    light, dark = (draw_cell(cell, rows, mode, seen.runs)[0] for mode in ("light", "dark"))
+    cut = cell.source in seen.cut
+    light, dark = (draw_cell(cell, rows, mode, seen.runs, cut=cut)[0] for mode in ("light", "dark"))
     return told | {"figures": [freeze_figure(cell.name, cell.title or cell.name, light, dark).to_dict()]}
 
 

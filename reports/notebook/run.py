@@ -32,6 +32,7 @@ from reports.notebook.document import (
 from reports.notebook.graph import Versions, faults, fingerprints, needs, sources
 from reports.notebook.values import (
     asked_params,
+    cut_above,
     metric_of_result,
     metric_of_rows,
     tables_for_sql,
@@ -53,7 +54,8 @@ class Cancelled(UserError):  # noqa: N818 - the word on screen; its base is an E
 class SqlFacts:
     """What an SQL cell read: rows scanned (None: not told), rows returned, whether cut off there, seconds.
 
-    `notes` name columns that could not be kept as they were, and what they are now.
+    `notes` name columns that could not be kept as they were, and what they are now. `partial`: the cells
+    above whose rows were cut, so that what is made of them lacks the rest.
     """
 
     rows_scanned: int | None
@@ -61,6 +63,7 @@ class SqlFacts:
     cut: bool
     seconds: float
     notes: tuple[str, ...] = ()
+    partial: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -294,7 +297,7 @@ class _Run:
                 return {"table": source.table}
             if source.result is not None:
                 return {"value": metric_of_result(cell, source.result)}
-            return {"value": metric_of_rows(cell, source.table)}
+            return {"value": metric_of_rows(cell, source.table, source.sql)}
         return {}
 
     def _selected(self, cell: SqlCell, outputs: Mapping[str, Output]) -> dict[str, Any]:
@@ -307,7 +310,10 @@ class _Run:
             else:
                 tables[name] = _table(cell, name, giving, outputs[source])
         answer = self._engine.sql(cell.sql, parameters, tables, self._cancel)
-        facts = SqlFacts(answer.rows_scanned, answer.rows_returned, answer.cut, answer.seconds, answer.notes)
+        partial = cut_above(self._document, cell, outputs)
+        facts = SqlFacts(
+            answer.rows_scanned, answer.rows_returned, answer.cut, answer.seconds, answer.notes, partial
+        )
         return {"table": answer.table, "sql": facts}
 
 

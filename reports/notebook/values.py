@@ -2,9 +2,9 @@
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import pandas as pd
 import pyarrow as pa
@@ -15,8 +15,11 @@ from analysis.params import Params
 from analysis.registry import QUESTIONS, parse
 from analysis.result import Figure, Result
 from data.errors import UserError
-from reports.notebook.document import AnalysisCell, Document, MetricCell, ParameterCell
-from reports.notebook.graph import reference, references
+from reports.notebook.document import AnalysisCell, AnyCell, Document, MetricCell, ParameterCell, name_of
+from reports.notebook.graph import reference, references, sources
+
+if TYPE_CHECKING:
+    from reports.notebook.run import Output, SqlFacts
 
 HEADLINE = "headline"
 NO_INTERVAL = "none"
@@ -179,11 +182,32 @@ def metric_of_result(cell: MetricCell, result: Result) -> Figure:
     return replace(found, label=cell.label or found.label)
 
 
-def metric_of_rows(cell: MetricCell, rows: pa.Table) -> Figure:
+def cut_above(document: Document, cell: AnyCell, outputs: Mapping[str, "Output"]) -> tuple[str, ...]:
+    """Return the names of the SQL cells whose rows were cut and that a cell rests on, alphabetically."""
+    found = set[str]()
+    for one in sources(document, cell.id).values():
+        facts = outputs[one].sql if one in outputs else None
+        if facts is not None:
+            found |= {*facts.partial, *([name_of(document.cell(one))] if facts.cut else [])}
+    return tuple(sorted(found))
+
+
+def lacking(cut: Sequence[str]) -> str:
+    """Return the sentence about numbers made of rows that were cut."""
+    names = ", ".join(f"'{name}'" for name in cut)
+    return f"The rows of {names} were cut at the limit, so what lies beyond is not counted: aggregate there."
+
+
+def metric_of_rows(cell: MetricCell, rows: pa.Table, facts: "SqlFacts | None" = None) -> Figure:
     """Return one number of a column of an SQL cell's rows, without interval: rows do not tell theirs.
 
-    `n` is the number of rows that count. `first` and `last` are those of the rows as the SQL orders them.
+    `n` is the number of rows that count. `first` and `last` are those of the rows as the SQL orders them. Of
+    rows that were cut only the first is known.
     """
+    if facts is not None and (facts.partial or (facts.cut and cell.summary != "first")):
+        label = cell.label or cell.name.replace("_", " ")
+        why = lacking(facts.partial or (cell.source,))
+        return Figure(cell.name, label, None, cell.unit, interval=NO_INTERVAL, missing=why)
     where = f"cell {cell.name}"
     label = cell.label or cell.name.replace("_", " ")
     made = Figure(cell.name, label, None, cell.unit, interval=NO_INTERVAL)

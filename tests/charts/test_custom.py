@@ -117,3 +117,10 @@ def test_each_panel_has_its_name_over_itself():
     shown = {note.text: note.x for note in fig.layout.annotations}
     panels = [fig.layout[t.xaxis.replace("x", "xaxis")].domain[0] for t in fig.data]
     assert shown == dict(zip("abcde", panels, strict=True)) and len(set(panels)) == 3
+
+
+def test_a_chart_of_a_result_that_was_cut_says_so():
+    rows = pd.DataFrame({"who": ["a", "a"], "usd": [1.0, 2.0]})
+    said = draw(rows, chart="bar", x="who", y=["usd"], cut=True).layout.meta["alt"]
+    assert "only the first 2 rows: the result was cut" in said
+    assert "cut" not in draw(rows, chart="bar", x="who", y=["usd"]).layout.meta["alt"]

@@ -16,8 +16,8 @@ from data.errors import UserError
 from reports.notebook import edit
 from reports.notebook.document import AnalysisCell, Document, MetricCell, ParameterCell, SqlCell
 from reports.notebook.graph import Versions, dependents, fingerprints
-from reports.notebook.run import Cancelled, Engine, run_cell, run_stale, runs, stale
-from reports.notebook.values import asked_params, metric_of_rows
+from reports.notebook.run import Cancelled, Engine, Output, SqlFacts, run_cell, run_stale, runs, stale
+from reports.notebook.values import asked_params, cut_above, metric_of_rows
 from tests.reports.test_notebook_graph import paper
 
 
@@ -178,6 +178,31 @@ def test_a_metric_of_rows_has_no_interval(summary, value, n):
     cell = MetricCell(name="m", source="t", column="a", summary=summary, unit="USD")
     found = metric_of_rows(cell, pa.table({"a": [4, 2, None, 1]}))
     assert (found.value, found.n, found.interval, found.low, found.unit) == (value, n, "none", None, "USD")
+
+
+@pytest.mark.parametrize(
+    ("summary", "known"), [("first", True), ("sum", False), ("max", False), ("count", False)]
+)
+def test_of_rows_that_were_cut_only_the_first_is_known(summary, known):
+    cell = MetricCell(name="m", source="t", column="a", summary=summary)
+    rows = pa.table({"a": [4, 2]})
+    found = metric_of_rows(cell, rows, SqlFacts(9, 2, True, 0.1))
+    assert (found.value is not None) == known and ("'t' were cut" in (found.missing or "")) != known
+    resting = metric_of_rows(cell, rows, SqlFacts(9, 2, False, 0.1, partial=("big",)))
+    assert resting.value is None and "'big' were cut" in resting.missing
+
+
+def test_what_rests_on_rows_that_were_cut_names_them_through_every_step():
+    big, small, whole, sums = (SqlCell(name=n, sql=f"select * from {t}") for n, t in (
+        ("big", "steps"), ("small", "big"), ("whole", "runs"), ("sums", "small, whole")))  # fmt: skip
+    doc = Document(cells=(big, whole, small, sums))
+    facts = {big.id: SqlFacts(9, 2, True, 0.1), whole.id: SqlFacts(9, 2, False, 0.1)}
+    outputs = {key: Output(key, "f", "done", sql=one) for key, one in facts.items()}
+    told = cut_above(doc, small, outputs)
+    assert told == ("big",)
+    outputs[small.id] = Output(small.id, "f", "done", sql=SqlFacts(2, 1, False, 0.1, partial=told))
+    assert cut_above(doc, sums, outputs) == ("big",)
+    assert cut_above(doc, whole, outputs) == ()
 
 
 def test_a_metric_takes_the_figure_as_it_is_and_says_what_is_missing():
