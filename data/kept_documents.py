@@ -36,7 +36,8 @@ class Kept:
     def last_row(self, con: sqlite3.Connection, number: int) -> sqlite3.Row:
         """Return what a document is now; raises UserError when there never was one of this number."""
         found: sqlite3.Row | None = con.execute(
-            f"{self.select} WHERE h.{self.kind} = ? ORDER BY h.id DESC LIMIT 1", (number,)
+            f"{self.select} WHERE h.id = (SELECT max(id) FROM {self.kind}_history WHERE {self.kind} = ?)",
+            (number,),  # sorting the rows would read every document of the history
         ).fetchone()
         if found is None:
             raise self.unknown(number)
