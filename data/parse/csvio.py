@@ -4,10 +4,13 @@ A quote counts only at the start of a cell. A record with fewer fields than the 
 with more fields is set aside unless the extra ones are blank. `data.parse.csvscan` is the bulk path.
 """
 
+import io
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from data.errors import UnreadableFileError
@@ -161,10 +164,9 @@ def read_layout(
     records, or when `unique` and a column is named twice.
     """
     forced: str | None = None
+    in_head = source.path == source.head_path
     with closing(open_lines(source)) as lines:
-        for seen, (line, text, _closed) in enumerate(raw_records(lines, lambda text: header_cells(text)[0])):
-            if seen >= HEADER_WITHIN_RECORDS:
-                break
+        for line, text, _closed in _of_head(source.head) if in_head else _first_records(lines):
             bare = text.strip().strip('"')
             if bare.lower().startswith("sep=") and len(bare) == 5:
                 forced = bare[4]
@@ -180,6 +182,17 @@ def read_layout(
     raise UnreadableFileError(
         "No header line was found", source.name, "Check that the first line names the columns."
     )
+
+
+def _first_records(lines: Iterable[str]) -> Iterator[RawRecord]:
+    """The records among which a header is looked for."""
+    return islice(raw_records(lines, lambda text: header_cells(text)[0]), HEADER_WITHIN_RECORDS)
+
+
+@lru_cache(maxsize=1)
+def _of_head(head: str) -> tuple[RawRecord, ...]:
+    """`_first_records` of a file that is its head: some thirty readers look for their header there."""
+    return tuple(_first_records(io.StringIO(head, newline=None)))
 
 
 def _refuse_twins(names: tuple[str, ...], file: str, line: int) -> None:
@@ -219,8 +232,9 @@ class Judge:
             self.counts.blank_lines += 1
             return None
         cells = split_line(record.text, self._layout.delimiter)
-        width = len(self._layout.header)
-        if len(cells) == width and tuple(cell.strip() for cell in cells) == self._layout.header:
+        header = self._layout.header
+        width = len(header)
+        if len(cells) == width and cells[0].strip() == header[0] and tuple(map(str.strip, cells)) == header:
             self.counts.header_repeated += 1
             return None
         if is_last and not self._source.ends_with_newline and self._is_open(record, cells):
@@ -233,7 +247,7 @@ class Judge:
         if not record.closed:
             self._set_aside(record, "a quote is opened and never closed")
             return None
-        if any(cell.strip() for cell in cells[width:]):
+        if len(cells) > width and any(cell.strip() for cell in cells[width:]):
             self._set_aside(record, f"{len(cells)} fields where the header has {width}")
             return None
         if _is_text(cells, width):

@@ -211,8 +211,8 @@ def column_decimal(sample: Iterable[str | None]) -> str | None:
     Raises nothing: cells that contradict each other give None, and each is then judged on its own.
     """
     marks: set[str] = set()
-    for text in sample:
-        if is_missing(text):
+    for text in set(sample):
+        if text is None or not ("," in text or "." in text) or is_missing(text):
             continue
         match = _NUMBER.match(_SPACES.sub(" ", str(text)).strip())
         if match is None:

@@ -28,6 +28,7 @@ class Source:
 
     `head` is the first 64 KiB of decoded text. `kind`: text, parquet, tfevents (one TensorBoard event file)
     or folder (a tar of the files of a run folder, see `data.arrival.bundle`); only text has a head and lines.
+    `head_path`: a file that holds the head and nothing else, at `path` while readers judge the upload.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Source:
     ends_with_newline: bool
     head: str
     kind: str = "text"
+    head_path: Path | None = None
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,8 @@ def sniff_all(source: Source) -> list[tuple[Reader, Sniff]]:
     with tempfile.TemporaryDirectory(prefix="ipd-head-") as folder:
         head = Path(folder) / "head"
         head.write_text(source.head, encoding="utf-8", newline="")
-        short = replace(source, path=head, original=head) if source.kind == "text" else source
+        text = source.kind == "text"
+        short = replace(source, path=head, original=head, head_path=head) if text else source
         asked = [reader for reader in REGISTRY if source.kind in getattr(reader, "kinds", ("text",))]
         judged = _settled([(reader, reader.sniff(short)) for reader in asked], short)
     return sorted(judged, key=lambda pair: -pair[1].confidence)

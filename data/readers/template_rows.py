@@ -90,10 +90,11 @@ class RowParser:
         """Values by column name (None: missing), or the whole record set aside."""
         values: Row = {}
         bad: list[SetAside] = []
-        self.missing += sum(1 for text in row.cells if is_missing(text))
+        lacking = list(map(is_missing, row.cells))
+        self.missing += sum(lacking)
         for i, column in self.fields.by_index.items():
             text = row.cells[i] if i < len(row.cells) else None
-            if is_missing(text):
+            if text is None or lacking[i]:
                 value, reason = None, _odd_missing(column, str(text or "").strip())
             else:
                 value, reason = self._cell(i, column, str(text).strip())

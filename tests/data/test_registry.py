@@ -3,6 +3,7 @@
 import io
 import random
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from data.arrival.spool import spool_bytes
 from data.errors import UnreadableFileError, UserError
 from data.logs.keymap import find_rule, load_keymap, parse_eval_key, rules_for
 from data.logs.llm_guess import guess_llm
+from data.parse import csvio
 from data.readers import REGISTRY, AmbiguousFormatError, choose, registry, sniff_all
 from data.readers.base import Batch, Choices, Progress, Reader, Sniff, Source, no_progress
 from data.readers.foreign import describe, recognise
@@ -278,3 +280,38 @@ def test_the_key_map_is_sound() -> None:
 )  # fmt: skip
 def test_models_are_guessed_by_their_whole_name(path: str, expected: str | None) -> None:
     assert guess_llm(path, ("qwen2.5-7b", "qwen3-8b", "qwen3-30b-a3b")) == expected
+
+
+QUIRKS = (
+    "sep=;\na;b\n1;2\n",
+    "\n\n  \n" + SMI,
+    'a,"b\nc",d\n1,2,3\n',
+    'x "y\n' * 300 + SMI,
+    "a\rb\r\nc,d\n" + SMI,
+)
+
+
+@pytest.mark.parametrize("text", QUIRKS)
+def test_readers_share_the_head_of_a_file_and_see_what_stands_in_it(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = spool_bytes(text.encode(), "f.csv", tmp_path)
+    path = tmp_path / "head"
+    path.write_text(whole.head, newline="")
+    read: list[object] = []
+    first = csvio._first_records
+    monkeypatch.setattr(csvio, "_first_records", lambda lines: (read.append(lines), first(lines))[1])
+    csvio._of_head.cache_clear()
+    sniff_all(whole)
+    assert len(read) == 1
+    alone = replace(whole, path=path, original=path)
+    for fits in (None, lambda names: "index" in names, lambda names: len(names) == 2):
+        assert told(alone, fits) == told(replace(alone, head_path=path), fits)
+
+
+def told(source: Source, fits: Callable[[tuple[str, ...]], bool] | None) -> object:
+    """The header that is found, or the refusal."""
+    try:
+        return csvio.read_layout(source, fits, unique=False)
+    except UnreadableFileError as error:
+        return str(error)
