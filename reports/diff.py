@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from analysis import registry
 from charts.text import quantity
 from reports.canonical import canonical_json
 from reports.cells import is_identifier, plain
@@ -160,7 +161,9 @@ def compare(a: Side, b: Side) -> Diff:
 
 def title_of(section: Mapping[str, Any]) -> str:
     """Return how a section is named in a comparison."""
-    return str(section["name"] or section["title"] or section["analysis"] or section["kind"])
+    asked = registry.QUESTIONS.get(str(section["analysis"]))
+    question = asked.title if asked is not None else section["analysis"]
+    return str(section["name"] or section["title"] or question or section["kind"])
 
 
 def _keyed(sections: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], Mapping[str, Any]]:
@@ -179,7 +182,12 @@ def _versions(
 ) -> tuple[VersionChange, ...]:
     """A version that either report does not tell (hidden, or none then) is not compared."""
     pairs = [(label, a.get(key), b.get(key)) for key, label in names.items()]
-    return tuple(VersionChange(n, str(x), str(y)) for n, x, y in pairs if x and y and str(x) != str(y))
+    return tuple(VersionChange(n, str(x), str(y)) for n, x, y in pairs if x and y and other_version(x, y))
+
+
+def other_version(a: object, b: object) -> bool:
+    """Whether two versions differ; of several, sections in another order list the same ones otherwise."""
+    return set(str(a).split(", ")) != set(str(b).split(", "))
 
 
 def _parameters(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[ParameterChange]:

@@ -168,6 +168,7 @@ def _section(section: Mapping[str, Any], schema: int = SCHEMA) -> dict[str, Any]
     """What a template needs of a section; that of a cell has its kind, name, words and problem."""
     told = {k: section.get(k, "") for k in ("kind", "name", "title", "sql", "source", "hidden", "answer")}
     return told | {
+        "question": _question(str(section.get("analysis", ""))),
         "figures": section["figures"],
         "drawn": [_drawn(f) for f in section["figures"]] if schema > FIRST_SCHEMA else [],
         "hidden_figures": section["hidden_figures"],
@@ -181,6 +182,14 @@ def _section(section: Mapping[str, Any], schema: int = SCHEMA) -> dict[str, Any]
         "warnings": _grouped(section["warnings"]),
         "params": {setting(k): _asked(k, v) for k, v in section["params"].items() if v not in (None, [], "")},
     }
+
+
+def _question(name: str) -> str:
+    """What an analysis asks, in words; '' for another kind of section."""
+    from analysis import registry  # on paper alone, and a server of links prints none
+
+    asked = registry.QUESTIONS.get(name)
+    return asked.title if asked is not None else ""
 
 
 def _assumption(raw: Mapping[str, Any], schema: int) -> dict[str, Any]:

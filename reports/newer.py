@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from analysis import registry
 from analysis.common import versions as versions_of
 from data.errors import UserError
-from reports.diff import DATA, PRICES, Diff, NumberChange, compare, title_of
+from reports.diff import DATA, PRICES, Diff, NumberChange, compare, other_version, title_of
 from reports.freeze import FrozenReport, result_section, sections_of
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _today(view: "View", report: FrozenReport) -> dict[str, str]:
 
 def _why(then: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
     def differs(key: str) -> bool:
-        return bool(then.get(key)) and str(then[key]) != str(now.get(key, ""))
+        return bool(then.get(key)) and other_version(then[key], now.get(key, ""))
 
     said = []
     if any(differs(key) for key in DATA):

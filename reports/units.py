@@ -61,7 +61,7 @@ _WHOLE = {
 
 
 def named_by_row(columns: Iterable[str]) -> bool:
-    """Whether a column names the unit of each row. Beside a `ratio` it names what the ratio is of: no unit."""
+    """Whether a column names the unit of each row; beside a `ratio` it names what the ratio is of."""
     found = set(columns)
     return bool({"unit", "metric"} & found) and "ratio" not in found
 

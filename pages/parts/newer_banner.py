@@ -59,4 +59,5 @@ def show_differences(found: Newer, key: str) -> None:
         st.markdown("Asked today, every number is the same.")
     moved = len(found.diff.tables)
     still = f"{found.diff.unchanged_numbers:,} numbers are unchanged"
-    st.caption(f"{still}; {moved} tables have other rows." if moved else f"{still}.")
+    tables = "1 table has" if moved == 1 else f"{moved} tables have"
+    st.caption(f"{still}; {tables} other rows." if moved else f"{still}.")

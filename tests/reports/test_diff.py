@@ -117,3 +117,11 @@ def test_hidden_numbers_stay_hidden_and_markdown_says_what_it_says() -> None:
     assert [(n.then, n.now, n.note) for n in found.numbers] == [(None, None, "hidden by the author")]
     text = diff(frozen(result()), later).to_markdown()
     assert "\\<b\\>\\|S\\*" in text and "99" not in text
+
+
+def test_prices_in_another_order_are_the_same_prices() -> None:
+    def of(*prices: str) -> FrozenReport:
+        return frozen(result(versions={**result().versions, "prices": list(prices)}))
+
+    assert diff(of("p-1@1", "p-2@1"), of("p-2@1", "p-1@1")).prices == ()
+    assert diff(of("p-1@1", "p-2@1"), of("p-2@1", "p-1@2")).prices

@@ -189,3 +189,10 @@ def test_the_ends_of_a_ratio_are_no_dollars():
     blends = pd.DataFrame({"metric": ["usd_per_step"], "ratio": [1.04], "low": [0.9561], "high": [1.137]})
     page = render(freeze([dataclasses.replace(sample_result(), tables={"blends": blends})], "T", now=NOW))
     assert ">0.9561<" in page and "$0.9561" not in page
+
+
+def test_a_report_of_several_questions_heads_each_with_its_question():
+    two = [sample_result(), dataclasses.replace(sample_result(), analysis="month")]
+    headings = ("What did each run cost and buy?", "What was billed, explained and productive?")
+    assert [f"<h2>{h}</h2>" in render(freeze(two, "T", now=NOW)) for h in headings] == [True, True]
+    assert "<h2>" not in render(freeze(two[:1], "T", now=NOW))
