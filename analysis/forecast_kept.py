@@ -7,7 +7,7 @@ import pandas as pd
 from pydantic import ValidationError
 
 from analysis.forecast_history import ForecastParams, History, load_history
-from analysis.forecast_model import Basis, Drawn, basis_of, draw
+from analysis.forecast_model import NO_CAMPAIGN, NO_TEAM, Basis, Drawn, basis_of, draw
 from analysis.forecast_tables import MEASURES, numbers
 from analysis.formulas import FORMULAS_VERSION
 from analysis.frames import Row, table
@@ -48,6 +48,8 @@ def _rows(basis: Basis, drawn: Drawn) -> list[Row]:
     }
     for kind in ("team", "campaign"):
         usd, gpu_h = drawn.by(kind, "usd"), drawn.by(kind, "gpu_h")
+        if set(usd) == {NO_TEAM}:  # it would score everything twice
+            continue
         series |= {(kind, name): (usd[name], gpu_h[name]) for name in usd}
     for (kind, name), (usd, gpu_h) in series.items():
         naive = {m: naive_month(basis.history, kind, name, m) for m in MEASURES}
@@ -71,8 +73,6 @@ def naive_month(history: History, kind: str, name: str, measure: str) -> tuple[f
 
 def series_of(history: History, kind: str, name: str, measure: str) -> Any:
     """Values by day, (days,), of everything, a team or a campaign as a forecast names them."""
-    from analysis.forecast_model import NO_CAMPAIGN, NO_TEAM
-
     values = getattr(history, measure)
     if kind == "total":
         return values.sum(axis=1)
@@ -149,7 +149,8 @@ def change_rows(
 
 
 def _change(part: str, label: str, usd: float, gpu_h: float) -> Row:
-    return {"part": part, "label": label, "usd": usd, "gpu_h": gpu_h}
+    """A step; what is left of a rounding error is 0."""
+    return {"part": part, "label": label, "usd": round(usd, 6), "gpu_h": round(gpu_h, 6)}
 
 
 def _sum(values: Mapping[str, float], names: list[str]) -> float:

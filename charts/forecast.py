@@ -174,7 +174,7 @@ def changes(result: Result, mode: Mode = "light") -> go.Figure:
     theme.apply(
         fig,
         title=CHANGES,
-        subtitle="Mean spend of the months that both foretell",
+        subtitle="Medians (p50) of the months that both foretell, summed",
         alt=f"Steps from the kept forecast to today's: {', '.join(told)}.",
         table="changes",
         mode=mode,
@@ -225,7 +225,7 @@ def scored(result: Result, mode: Mode = "light") -> go.Figure:
         y="USD a month",
     )
     fig.update_xaxes(type="category")
-    fig.update_yaxes(tickprefix="$", rangemode="tozero", tickformatstops=theme.TICKS)
+    fig.update_yaxes(tickprefix="$", tickformatstops=theme.TICKS)
     return fig
 
 

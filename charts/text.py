@@ -55,6 +55,10 @@ COUNTED = {
     "forecast_gpu_h_next": "day",
     "forecast_over": "draw",
     "forecast_level": "month",
+    "forecast_coverage": "month",
+    "forecast_pinball": "month",
+    "forecast_skill": "month",
+    "forecast_bias": "month",
 }
 """What the `n` of a headline figure counts."""
 _ONE = {"racks": "rack", "updates": "update", "steps": "step", "GPUs": "GPU", "cores": "core"}

@@ -1,5 +1,6 @@
 """Spend of the months to come: band against budget, who spends it, what changed, keep and score."""
 
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -64,6 +65,7 @@ LABELS = {
     "coverage_low": "Low (%)",
     "coverage_high": "High (%)",
     "inside_n": "Inside",
+    "n": "Months",
     "state": "State",
     "note": "Note",
     "data_end": "Data up to",
@@ -76,6 +78,7 @@ MONTHS = (
     "month", "usd_p50", "usd_p10", "usd_p90", "budget_usd", "over_frac", "actual_usd", "days_known", "days",
     "gpu_h_p50", "gpu_h_p10", "gpu_h_p90", "actual_gpu_h", "usd_mean", "gpu_h_mean",
 )  # fmt: skip
+MEASURES = {"usd": "Spend (USD)", "gpu_h": "GPU-hours"}
 PERCENTS = ("coverage_low", "coverage_high")
 
 
@@ -143,5 +146,17 @@ def scores_of(state: PageState) -> Result:
 def show_scored(result: Result, mode: Mode) -> None:
     """Draw the chart and tables of kept forecasts."""
     show_chart(picture(charts.scored, result, mode), key="forecast_scored")
+    said = _measured(result)
     for name, title in (("summary", "How good they were"), ("scores", "Month by month"), ("kept", "Kept")):
-        show_table(result, name, title=title, labels=LABELS, percent=PERCENTS)
+        show_table(said, name, title=title, labels=LABELS, percent=PERCENTS)
+
+
+def _measured(result: Result) -> Result:
+    """The tables with the measure and its unit in one word of the screen."""
+    tables = {
+        name: frame.assign(measure=frame["measure"].map(MEASURES)).drop(columns="unit")
+        if {"measure", "unit"} <= set(frame.columns)
+        else frame
+        for name, frame in result.tables.items()
+    }
+    return replace(result, tables=tables)
