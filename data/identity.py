@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import duckdb
+import numpy as np
 import pandas as pd
 
 from data.arrival.names import run_name_of, unnamed
@@ -306,10 +307,14 @@ def _attempt_by_step(con: duckdb.DuckDBPyConnection, frame: pd.DataFrame) -> pd.
 
 def _attempt_numbers(frame: pd.DataFrame, column: str, identity: Identity) -> pd.Series:
     """Numbers in the home for a column of local attempt numbers; empty cells stay empty."""
-    codes, pairs = pd.MultiIndex.from_frame(frame[["run", column]]).factorize()
-    numbers = [None if pd.isna(a) or pd.isna(r) else identity.attempt(str(r), int(a)) for r, a in list(pairs)]
-    table = pd.Series([*numbers, None], dtype="Int64")
-    return table.iloc[codes].set_axis(frame.index)
+    run_codes, runs = pd.factorize(frame["run"])
+    local_codes, locals_ = pd.factorize(frame[column])
+    known = (run_codes >= 0) & (local_codes >= 0)
+    pairs, at = np.unique((run_codes * len(locals_) + local_codes)[known], return_inverse=True)
+    met = [(str(runs[p // len(locals_)]), int(locals_[p % len(locals_)])) for p in pairs]
+    numbers = np.zeros(len(frame), dtype=np.int64)
+    numbers[known] = np.array([identity.attempt(*pair) for pair in met], dtype=np.int64)[at]
+    return pd.Series(pd.array(numbers, dtype="Int64"), index=frame.index).where(known)
 
 
 def _mapped(names: "pd.Series[str]", mapping: Mapping[str, str]) -> "pd.Series[str]":

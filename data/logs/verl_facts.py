@@ -59,9 +59,10 @@ def eval_is_inside(steps: pd.DataFrame, phases: pd.DataFrame) -> bool:
     if phases.empty or steps.empty:
         return True
     keys = ["run", "attempt", "step"]
-    evals = phases[phases["phase"] == "eval"].groupby(keys)["seconds"].sum()
-    if evals.empty:
+    timed = phases[phases["phase"] == "eval"]
+    if timed.empty:
         return True
+    evals = timed.groupby(keys)["seconds"].sum()
     others = phases[phases["phase"] != "eval"].groupby(keys)["seconds"].sum()
     step_s = steps.set_index(keys)["step_s"].astype(float).reindex(evals.index).dropna()
     room = step_s - others.reindex(step_s.index).fillna(0.0)
