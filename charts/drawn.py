@@ -3,6 +3,7 @@
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -10,7 +11,8 @@ import plotly.graph_objects as go
 def drawn(fig: go.Figure) -> pd.DataFrame:
     """Return one row a drawn point: series, x, y; value on heat maps; the ends of its interval.
 
-    x and y are headed by their axis titles, which carry the unit.
+    A bar that does not begin at 0 tells where it begins and ends; x or y is its length. x and y are headed
+    by their axis titles, which carry the unit.
     """
     parts = [_grid(trace) if trace.type == "heatmap" else _points(trace) for trace in fig.data]
     if not parts:
@@ -40,6 +42,10 @@ def _points(trace: Any) -> pd.DataFrame:
         if bars is not None and bars.array is not None:
             frame["low"] = frame[side] - list(bars.arrayminus if bars.arrayminus is not None else bars.array)
             frame["high"] = frame[side] + list(bars.array)
+    base = getattr(trace, "base", None)
+    if base is not None and any(np.atleast_1d(base)):
+        frame["bar_from"] = base
+        frame["bar_to"] = frame["bar_from"] + frame["x" if trace.orientation == "h" else "y"]
     return frame
 
 

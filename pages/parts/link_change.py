@@ -96,7 +96,8 @@ def ask_rotate(book: LinkBook, link: Link) -> None:
         )
         return
     show_new(made["new"], "The old address is dead. This one is shown this once.")
-    if st.button("Done", key=f"rotate_done_{link.id}", on_click=_done):
+    if st.button("Done", key=f"rotate_done_{link.id}"):  # no callback: without the address it would ask again
+        _done()
         st.rerun()
 
 

@@ -126,6 +126,7 @@ def test_a_passphrase_a_pause_and_a_new_address_without_javascript(browser, serv
     assert seen.goto(address).status == 404
     seen.goto(code.inner_text().strip())
     assert seen.get_by_role("heading", level=1).inner_text() == "This report asks for a passphrase"
+    click(dialog.get_by_role("button", name="Done"), dialog, hidden=True)
     stranger.close()
     owner.close()
 

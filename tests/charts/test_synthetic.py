@@ -44,6 +44,8 @@ def test_the_csv_holds_the_points_drawn_under_their_axis_titles() -> None:
 def test_interval_ends_and_cells_are_part_of_the_drawing() -> None:
     bars = go.Figure(go.Bar(x=[1.0], y=["a"], error_x={"array": [0.5], "arrayminus": [0.25]}))
     assert drawn(bars)[["low", "high"]].iloc[0].tolist() == [0.75, 1.5]
+    band = go.Figure(go.Bar(x=[1.5], y=["a"], base=[3.25], orientation="h"))
+    assert drawn(band)[["x", "bar_from", "bar_to"]].iloc[0].tolist() == [1.5, 3.25, 4.75]
     heat = go.Figure(go.Heatmap(x=[1, 2], y=[0, 1], z=[[1, 2], [3, 4]], text=[["g0"] * 2, ["g1"] * 2]))
     cells = drawn(heat)
     assert cells["value"].tolist() == [1, 2, 3, 4] and cells["series"].tolist() == ["g0", "g0", "g1", "g1"]

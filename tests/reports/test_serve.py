@@ -1,12 +1,13 @@
 import logging
 import re
+import time
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urljoin
 
 import pytest
 from starlette.applications import Starlette
 
-from reports import passphrase
+from reports import passphrase, serve
 from reports.freeze import folder, save
 from reports.html import render
 from reports.links import LinkBook
@@ -93,6 +94,17 @@ def test_unknown_expired_revoked_and_lost_reports_answer_alike(site, home):
     for seen in replies.values():
         assert seen[0][0] == 404
         assert all(s == seen[0] for s in seen)
+
+
+def test_an_answer_that_nothing_is_there_is_never_quick_enough_to_tell_why(home):
+    book = LinkBook(home)
+    closed = book.create("0" * 64, "t")
+    book.revoke(str(closed.link.id))
+    for token in (closed.token, "x" * 43, "abc"):
+        asked = serve.Asked(token, "", None, {}, None, True, True, False)
+        began = time.perf_counter()
+        assert serve.respond(home, asked, None).status_code == 404
+        assert time.perf_counter() - began >= serve.GONE_S
 
 
 def test_nothing_else_is_served(site):
