@@ -72,6 +72,7 @@ def planned_run(param: str, runs: Sequence[str], width: int) -> str:
     carried = st.session_state.get(_PLANNED, "")
     if carried in runs and param not in st.session_state and param not in st.query_params:
         st.session_state[param] = carried
+        st.query_params[param] = carried  # a value that the session sets does not reach the address by itself
     picked = dropdown(param, "Run", ["", *runs], "", lambda r: r or FIRST, width=width)
     st.session_state[_PLANNED] = picked
     return picked
