@@ -95,7 +95,8 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     server.note = write_note(store.home, config.get_option("server.address"), port, scheme)
     print(f"Intelligence per Dollar · {server.note.url} · home {store.home}", flush=True)
     watcher = start_watching(server.watched)
-    threading.Thread(target=warm, args=(store,), name="warm", daemon=True).start()
+    if os.environ.get("IPD_WARM") != "off":
+        threading.Thread(target=warm, args=(store,), name="warm", daemon=True).start()
     try:
         yield {}
     finally:

@@ -52,7 +52,7 @@ def free_port() -> int:
 def environment(**more: str) -> dict[str, str]:
     """The environment of a child: ours without what would change its answers."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("IPD_", "STREAMLIT_"))}
-    return {**kept, "IPD_EXAMPLE": "off", **more}
+    return {**kept, "IPD_EXAMPLE": "off", "IPD_WARM": "off", **more}
 
 
 def cli(*arguments: object, home: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:

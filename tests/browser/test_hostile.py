@@ -172,7 +172,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     for text in HOSTILE:
         links.create(report.hash, short(text), label=short(text))
     store.close()
-    with serve(home, IPD_EXAMPLE="off") as running:
+    with serve(home, IPD_EXAMPLE="off", IPD_WARM="off") as running:
         yield Served(running, number, path, file)
 
 

@@ -30,7 +30,9 @@ def watched(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory, watched):
-    with serve(tmp_path_factory.mktemp("push") / "home", IPD_EXAMPLE="off", IPD_WATCH=str(watched)) as server:
+    with serve(
+        tmp_path_factory.mktemp("push") / "home", IPD_EXAMPLE="off", IPD_WARM="off", IPD_WATCH=str(watched)
+    ) as server:
         yield server
 
 
