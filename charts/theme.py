@@ -43,6 +43,7 @@ __all__ = [
     "empty",
     "escape",
     "fade",
+    "heading_px",
     "mode_of",
     "name_panels",
     "ordered_phases",
@@ -70,6 +71,7 @@ TICKS: list[dict[str, Any]] = [
 FONT = '"Source Sans", "Source Sans Pro", system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
 AXIS_PX, LEGEND_LINE_PX, LEGEND_ROWS_HANGING = 56, 20, 2
 LEGEND_ITEM_PX, LEGEND_ROW_PX = 62, 400
+PANEL_NAME_PX = 20
 TITLE_WRAP = 44
 SUBTITLE_WRAP = 54
 PLOTLY_CONFIG: dict[str, Any] = {
@@ -218,6 +220,12 @@ def points(fig: go.Figure) -> int:
 
 def _top_px(lines: int) -> int:
     return (16 if lines == 1 else 24) + 19 * lines
+
+
+def heading_px(fig: go.Figure) -> int:
+    """Pixels of title and subtitle of a dressed figure; names of panels stand below them."""
+    text = str(fig.layout.title.text or "")
+    return _top_px(text.count("<br>") + 1) - PANEL_NAME_PX if text else 0
 
 
 def _wrapped(text: str, width: int) -> list[str]:

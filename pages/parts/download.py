@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from charts.drawn import drawn
-from charts.theme import PLOTLY_CONFIG
+from charts.theme import PLOTLY_CONFIG, heading_px
 from pages.parts.notebook_menu import notebook_menu
 from pages.parts.words import md_escape
 
@@ -72,18 +72,18 @@ def show_chart(fig: go.Figure, key: str, on_pick: Callable[[dict[str, Any]], Non
     name = re.sub(r"[^a-z0-9]+", "-", key.lower()).strip("-")
     image = {**PLOTLY_CONFIG["toImageButtonOptions"], "filename": name}
     if on_pick is not None:
-        fig = go.Figure(fig)
-        fig.update_layout(clickmode="event+select", dragmode=False)
-        fig.update_traces(selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}})
-    st.plotly_chart(
-        fig,
-        theme=None,
-        key=key,
-        on_select="ignore" if on_pick is None else partial(_picked, key, on_pick),
-        selection_mode="points",
-        config={**PLOTLY_CONFIG, "toImageButtonOptions": image},
-        alt=str((fig.layout.meta or {}).get("alt", "")) or None,
-    )
+        fig = _clickable(fig)
+    with st.container(key=f"chart_{name}", gap=None):
+        st.html(heading_html(fig, f"chart_{name}"))
+        st.plotly_chart(
+            fig,
+            theme=None,
+            key=key,
+            on_select="ignore" if on_pick is None else partial(_picked, key, on_pick),
+            selection_mode="points",
+            config={**PLOTLY_CONFIG, "toImageButtonOptions": image},
+            alt=str((fig.layout.meta or {}).get("alt", "")) or None,
+        )
     with st.container(horizontal=True, horizontal_alignment="right", key=f"below_{key}"):
         st.download_button(
             "Chart data",
@@ -97,6 +97,26 @@ def show_chart(fig: go.Figure, key: str, on_pick: Callable[[dict[str, Any]], Non
             help="CSV of the points drawn. The camera below the chart saves it as PNG.",
         )
         notebook_menu(kept, key)
+
+
+def _clickable(fig: go.Figure) -> go.Figure:
+    """A copy whose points can be clicked, and look no other for it."""
+    fig = go.Figure(fig)
+    fig.update_layout(clickmode="event+select", dragmode=False)
+    return fig.update_traces(selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}})
+
+
+def heading_html(fig: go.Figure, place: str) -> str:
+    """Return title and subtitle of a figure as text, which wraps by its width as Plotly's own does not.
+
+    `frame.css` lays it over the room of the figure's own title, whose pixels `place` (the key of the
+    container) is told: a picture that is saved, and the full screen, show that one.
+    """
+    meta = fig.layout.meta or {}
+    title, under = (html.escape(html.unescape(str(meta.get(part, "")))) for part in ("title", "subtitle"))
+    small = f"<small>{under}</small>" if under else ""
+    room = f"<style>.st-key-{place} {{ --ipd-title: {heading_px(fig)}px }}</style>"
+    return f'{room}<div class="ipd-heading"><strong>{title}</strong>{small}</div>'
 
 
 def _picked(key: str, on_pick: Callable[[dict[str, Any]], None]) -> None:

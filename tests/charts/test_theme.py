@@ -161,3 +161,14 @@ def test_a_run_keeps_its_marker_and_dash_whatever_else_is_drawn() -> None:
     assert sum(s["dash"] != "solid" for s in whole.values()) == 4
     for run in runs:
         assert theme.run_styles([run], colours=home)[run] == whole[run]
+
+
+def test_the_words_over_a_chart_take_less_room_than_its_margin() -> None:
+    one, three = (
+        theme.apply(figure(["a"]), title="Step time", subtitle=words, alt="a", table="x")
+        for words in ("", "a phase that nobody told " * 4)
+    )
+    for fig, lines in ((one, 1), (three, 3)):
+        assert fig.layout.title.text.count("<br>") == lines - 1
+        assert fig.layout.margin.t - theme.heading_px(fig) == theme.PANEL_NAME_PX
+    assert theme.heading_px(go.Figure()) == 0
