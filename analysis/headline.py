@@ -29,8 +29,8 @@ NO_BASELINE = (
 class Money:
     """Cost of what the headline is about, at the asked boundary; usd None when price or time is missing.
 
-    `metered`: nothing but token bills is in it. `part`: where usd is None, the sum of the runs that have
-    a cost.
+    `attempts`: how many its runs made. `metered`: nothing but token bills is in it. `part`: where usd is
+    None, the sum of the runs that have a cost.
     """
 
     subject: str
@@ -45,6 +45,7 @@ class Money:
     nothing_booked: bool
     missing: str
     runs: tuple[str, ...]
+    attempts: int
     metered: bool = False
     part: "Part | None" = None
 
@@ -93,6 +94,7 @@ def choose_subject(spend: Spend, boundary: str = "campaign") -> Money:
         nothing_booked=all(owner in bare for owner in ([row["campaign"]] if row["campaign"] else names)),
         missing="" if known else why_no_usd(spend, mine),
         runs=names,
+        attempts=int(spend.attempts["run"].isin(names).sum()),
         metered=bool((timed["basis"] == METERED).all()),
         part=part,
     )
@@ -221,6 +223,8 @@ def figures(
         figure(
             "goodput",
             spent.goodput_frac,
+            n=spent.attempts,
+            boundary="campaign",  # failed attempts are in it whatever the dollars beside it leave out
             missing=_no_goodput(spent),
             **_goodput_range(spent),
         ),

@@ -26,7 +26,7 @@ from analysis.result import Figure, Result
 from analysis.shares import Shares, load_shares
 from analysis.waste import WasteParams
 from analysis.waste_words import period_words
-from analysis.words import percent
+from analysis.words import percent3
 from data.queries.months import months
 from data.view import View
 from models.cents import cents, exact
@@ -178,10 +178,10 @@ def _whole(found: Shares, sums: Sums | None) -> float:
 def _productive_words(value: float, low: float, high: float) -> str:
     """Share of the cost with its bounds; a share at its lower bound is the least, for the rest is open."""
     if high - low <= VISIBLE:
-        return f"{percent(value)} of it was productive work"
+        return f"{percent3(value)} of it was productive work"
     if value - low <= VISIBLE:
-        return f"at least {percent(low)} of it was productive work, at most {percent(high)}"
-    return f"{percent(value)} of it was productive work ({percent(low)} to {percent(high)})"
+        return f"at least {percent3(low)} of it was productive work, at most {percent3(high)}"
+    return f"{percent3(value)} of it was productive work ({percent3(low)} to {percent3(high)})"
 
 
 def _has_foreign(found: Shares) -> bool:
@@ -204,7 +204,9 @@ def _figures(found: Shares, sums: Sums | None, inside: Result) -> list[Figure]:
     ends = (
         {"low": work[1] / whole, "high": work[2] / whole, "interval": "bounds"} if work and not unseen else {}
     )
-    why = f"{unseen}: it is at most {percent(work[2] / whole)} of the charges" if work and unseen else NO_WORK
+    why = (
+        f"{unseen}: it is at most {percent3(work[2] / whole)} of the charges" if work and unseen else NO_WORK
+    )
     lacks = "no bill of this month is loaded"
     share = None if sums is None or sums.explained is None else float(sums.explained)
     rest = None if sums is None else float(sums.open)

@@ -53,6 +53,11 @@ def percent(frac: float) -> str:
     return f"{pct:.0f} %" if abs(pct) >= 10 or pct == 0 else f"{digits3(pct)} %"
 
 
+def percent3(frac: float) -> str:
+    """Return a fraction as percent with the three digits that a card shows beside it: '57.3 %'."""
+    return percent(frac) if 0.99 < frac < 1 else f"{digits3(100 * frac)} %"
+
+
 def month_words(month: str) -> str:
     """A month in full, in English wherever this runs: `2026-03` is 'March 2026'."""
     year, number = month.split("-")

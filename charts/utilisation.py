@@ -11,7 +11,7 @@ from charts.blocks import band, has
 from charts.synthetic import marked
 from charts.theme import Mode
 
-BELOW_MAP_PX, SCALE_BELOW_PX = 112, 66
+BELOW_MAP_PX, SCALE_BELOW_PX = 130, 62
 """Room under the map, and how far below the map its colour scale begins."""
 
 
@@ -30,7 +30,7 @@ def heat(result: Result, mode: Mode = "light") -> go.Figure:
     if not has(frame, "gpu", "bin", "value"):
         return theme.empty(_no_samples(result), title=title, table="heat", mode=mode)
     rows = frame.drop_duplicates("gpu").reset_index(drop=True)
-    fig = go.Figure(_map(frame, rows, theme.palette(mode).scale))
+    fig = go.Figure(_map(frame, rows, label, theme.palette(mode).scale))
     minutes = int(frame["bin_minutes"].iloc[0])
     theme.apply(
         fig,
@@ -49,7 +49,7 @@ def heat(result: Result, mode: Mode = "light") -> go.Figure:
     return fig
 
 
-def _map(frame: pd.DataFrame, rows: pd.DataFrame, scale: tuple[str, ...]) -> go.Heatmap:
+def _map(frame: pd.DataFrame, rows: pd.DataFrame, label: str, scale: tuple[str, ...]) -> go.Heatmap:
     bins, width = _bins(frame)
     columns = ("value", "v_min", "v_max", "coverage_frac")
     grid = {c: _grid(frame, rows, c).reindex(columns=bins) for c in columns}
@@ -72,6 +72,7 @@ def _map(frame: pd.DataFrame, rows: pd.DataFrame, scale: tuple[str, ...]) -> go.
             "<b>%{text}</b><br>%{customdata[0]}<br>mean %{z:.3g} %<br>%{customdata[1]}<extra></extra>"
         ),
         colorbar={
+            "title": {"text": f"{label} (%)", "side": "top", "font": {"size": 12}},
             "orientation": "h",
             "thickness": 10,
             "len": 0.5,

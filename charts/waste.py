@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from analysis.result import Result
-from analysis.words import listing, percent
+from analysis.words import listing, percent3
 from charts import theme
 from charts.blocks import has
 from charts.named_bars import bar, dollars, dressed
@@ -65,7 +65,7 @@ def ladder(result: Result, mode: Mode = "light") -> go.Figure:
 
 
 def _rung_label(row: object) -> str:
-    share = f" · {percent(row.frac)} of paid" if pd.notna(row.frac) else ""
+    share = f" · {percent3(row.frac)} of paid" if pd.notna(row.frac) else ""
     hours = f" · {short_number(row.gpu_hours)} GPU-h" if pd.notna(row.gpu_hours) else ""
     return f"<b>{RUNGS.get(row.rung, row.rung)}</b> {dollars(row.usd)}{share}{hours}"
 
@@ -126,7 +126,7 @@ def _signed(row: object) -> str:
 
 
 def _bar_label(row: object) -> str:
-    share = f" · {percent(row.frac)} of charges" if pd.notna(row.frac) and row.bar != "bill" else ""
+    share = f" · {percent3(row.frac)} of charges" if pd.notna(row.frac) and row.bar != "bill" else ""
     most = getattr(row, "usd_high", row.usd)
     open_to = f" (up to {dollars(most)})" if row.bar == "lost" and most - row.usd >= CENT else ""
     return f"<b>{BARS.get(row.bar, row.bar)}</b> {_signed(row)}{share}{open_to}"

@@ -72,6 +72,7 @@ def show_projection(result: Result) -> None:
     """Draw everything of a run that could be projected, what is left of claims under their switches."""
     with body:
         parts.show_main(result, state.theme)
+        models.show_cautions(result)
         parts.show_details(result, state.theme)
     with below:
         claims.show_left(parts.worded(result), state.theme)
@@ -104,7 +105,7 @@ with head:
         show_answer(shown)
         show_figures(shown)
         models.show_gaps(state, catalogue, shown)
-        show_warnings(models.show_open(shown))
+        show_warnings(models.other_notices(shown))
     elif result is not None:
         parts.show_lacking(state, result)
 if shown is not None:

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from analysis.spendlines import tied
 from charts import ledger as ledger_charts
 from pages.parts import example
 from pages.parts.assumptions import show_how
@@ -12,6 +13,7 @@ from pages.parts.ledgertable import controls, matching, phase_order, prepare, sh
 from pages.parts.pictures import picture
 from pages.parts.state import current
 from pages.parts.tables import show_table
+from pages.parts.words import md_escape
 
 state = current()
 result = compute_or_stop("ledger")
@@ -37,5 +39,8 @@ else:
 
 show_chart(picture(ledger_charts.score_by_usd, result, state.theme), key="overview-score-by-usd")
 show_chart(picture(ledger_charts.spend_by_phase, result, state.theme), key="overview-spend-by-phase")
+amounts = tied(result.tables["lines"])
+if amounts:
+    st.caption(md_escape(amounts))
 show_table(result, "lost", title="Work that was lost, by attempt and cause")
 show_how([result], "overview")

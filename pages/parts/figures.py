@@ -6,9 +6,11 @@ figure is missing.
 
 import html
 from collections.abc import Sequence
+from typing import get_args
 
 import streamlit as st
 
+from analysis.params import Boundary
 from analysis.result import Figure, Result
 from charts.text import counted, instead_of_value, interval_parts, split_figure, unit_tail
 
@@ -52,8 +54,9 @@ def card_html(figure: Figure, *, same: bool = False) -> str:
     `same`: it is missing for the reason that the card before it gives.
     """
     label = html.escape(figure.label or figure.name.replace("_", " "))
-    if figure.formula:
-        label = f"<details><summary>{label}</summary><p>{html.escape(figure.formula)}</p></details>"
+    tip = _tip(figure)
+    if tip:
+        label = f"<details><summary>{label}</summary><p>{html.escape(tip)}</p></details>"
     lines = [f"<dt>{label}</dt>"]
     if figure.value is None:
         reason = SAME_REASON if same else (figure.missing or "the data on hand does not say").rstrip(".")
@@ -68,13 +71,24 @@ def card_html(figure: Figure, *, same: bool = False) -> str:
     if ends:
         lines.append(f'<dd class="range">{html.escape(ends)}</dd>')
     rests_on = counted(figure).replace(" ", "\u00a0")
-    bound = f"{figure.boundary} boundary" if figure.boundary else ""
+    bound = f"{figure.boundary} boundary" if _is_bounded(figure) else ""
     note = " · ".join(part for part in (kind if ends else "", rests_on, bound) if part)
     if note:
         lines.append(f"<dd>{html.escape(note)}</dd>")
     return f"<div>{''.join(lines)}</div>"
 
 
+def _is_bounded(figure: Figure) -> bool:
+    """Whether the number is another within another cost boundary: dollars and shares, no seconds."""
+    counts = "usd" in figure.unit.lower() or figure.unit == "frac"
+    return counts and figure.boundary in get_args(Boundary)
+
+
 def _sentence(text: str) -> str:
     """Start with a capital, unless the first word is a name such as grpo-a."""
     return text[:1].upper() + text[1:] if text.split(" ")[0].isalpha() else text
+
+
+def _tip(figure: Figure) -> str:
+    bound = f"Cost boundary: {figure.boundary}." if figure.boundary else ""
+    return " ".join(part for part in (figure.formula, bound) if part)

@@ -20,14 +20,18 @@ BELIEF = ("believed", "published_pairs")
 OF_MODEL = ("model", "shape")
 
 
-def show_open(result: Result) -> Result:
-    """Draw cautions and the choice of model; returns the result with its other notices alone."""
+def show_cautions(result: Result) -> None:
+    """Draw what qualifies the charts above, and which of the models is believed."""
     for notice in _of(result, CAUTIONS):
         st.warning(md_escape(notice.text), icon=":material/warning:")
     told = _of(result, BELIEF)
     if told:
         with st.expander("Which estimate is believed", icon=":material/rule:", key="pr_believed"):
             st.markdown("\n".join(f"- {md_escape(n.text)}" for n in told))
+
+
+def other_notices(result: Result) -> Result:
+    """Return the result with the notices alone that `show_cautions` and `show_gaps` do not draw."""
     rest = tuple(n for n in result.warnings if n.code not in (*CAUTIONS, *BELIEF, "phases_not_measured"))
     return replace(result, warnings=rest)
 

@@ -17,6 +17,7 @@ from analysis.waste_owners import Clocks, Owner, Window, read_clocks, step_flags
 from analysis.waste_parts import cut_bill, spell_rows
 from analysis.waste_samples import Evidence, read_evidence
 from analysis.waste_spells import events
+from charts.text import interval_parts
 from data.queries.filters import Filters
 from models.stalls import Thresholds
 from models.waste import Split
@@ -57,7 +58,10 @@ def test_unknown_time_may_be_productive(blank: Home, tmp_path: Path) -> None:
     figure = split.figure("productive_usd")
     assert (figure.low, figure.high) == pytest.approx((34.8, 82.8))
     assert "(36 % to 86 %: 50 % is unknown)" in split.answer and "proof" not in split.answer
-    assert "coverage_low" in {n.code for n in month.compute(view, month.MonthParams()).warnings}
+    asked = month.compute(view, month.MonthParams())
+    assert "coverage_low" in {n.code for n in asked.warnings}
+    card = interval_parts(asked.figure("month_productive"))[0]  # 34.8 and 82.8 of $96
+    assert card == "36.2 – 86.2 %" and "at least 36.2 % of it" in asked.answer and "86.2 %." in asked.answer
 
 
 NIGHT = datetime(2026, 3, 3, 8)

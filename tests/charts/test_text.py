@@ -56,6 +56,9 @@ def figure(unit: str = "pp", **more: object) -> Figure:
 
 def test_symmetric_intervals_read_plus_minus_others_low_to_high() -> None:
     assert interval(figure(value=5.9, low=4.1, high=7.7)) == "± 1.80 points (95 % interval)"
+    assert interval(figure(value=20.6, low=16.59, high=24.61)) == "± 4.0 points (95 % interval)"
+    assert interval(figure(value=20.6, low=20.56, high=20.64)) == "± 0.0400 points (95 % interval)"
+    assert interval(figure(value=20.0, low=15.99, high=24.01)) == "± 4.01 points (95 % interval)"
     assert interval(figure(value=5.9, low=4.1, high=9.7)) == "4.10 – 9.70 points (95 % interval)"
     assert interval(figure("USD", value=10, low=9, high=11)) == "$9.00 – $11.0 (95 % interval)"
     assert interval(figure(value=5.9)) == ""

@@ -47,7 +47,7 @@ def test_the_ladder_says_dollars_to_the_cent_and_hatches_what_is_open() -> None:
     assert list(known.x) == [1000.0, 900.0, 600.0]
     assert (list(unknown.x), list(unknown.base), list(unknown.y)) == ([200.25], [600.0], [2])
     assert unknown.marker.pattern.shape == "/"
-    assert labels(fig)[2] == "<b>Active</b> $600.00 · 60 % of paid · 300 GPU-h"
+    assert labels(fig)[2] == "<b>Active</b> $600.00 · 60.0 % of paid · 300 GPU-h"
     assert "hatched" in fig.layout.meta["subtitle"]
     assert len(waste.ladder(made(unknown=0.0)).data) == 1
 

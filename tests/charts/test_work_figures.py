@@ -204,6 +204,7 @@ def test_heat_has_a_row_a_gpu_groups_named_once_and_gaps_where_nothing_was_sampl
     assert sum("train" in t for t in fig.layout.yaxis.ticktext) == 1
     assert len(fig.layout.shapes) == 1
     assert "UTC" in fig.layout.xaxis.title.text and "GPU-Util" in fig.layout.title.text
+    assert fig.data[0].colorbar.title.text == "GPU-Util (NVML) (%)"
 
 
 def test_timeline_keeps_least_and_most_and_shows_coverage() -> None:
