@@ -144,5 +144,5 @@ def test_a_run_that_was_picked_for_one_plan_is_the_first_choice_of_the_others() 
     at.selectbox(key="ca_run").set_value("second").run()
     at.radio(key="part").set_value("po").run()
     assert at.selectbox(key="po_run").value == "second" and at.markdown[-1].value == "second"
-    assert at.query_params["po_run"] == ["second"]
+    assert at.query_params["po_run"] == "second"
     assert not at.exception
