@@ -2,15 +2,19 @@
 
 import re
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.server import Server
 from tests.browser.steps import LOAD_MS, TRY_MS, choose, click, no_failure, settled, until
+from tests.examples import PROFILE
 
 pytestmark = pytest.mark.browser
 PLATFORMS = ("H100 SXM", "GB200 NVL72", "GB300 NVL72")
+BY_HAND = 3 if PROFILE == "full" else 1
+"""So many platforms are clicked, the others stand in the address: every click draws the page again."""
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +22,8 @@ def page(browser: Browser, server: Server) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
     page.set_default_timeout(LOAD_MS)
-    page.goto(f"{server.url}/capacity?ca_run=h100-sync")
+    at = "".join(f"&ca_on={quote(platform)}" for platform in PLATFORMS[:-BY_HAND])
+    page.goto(f"{server.url}/capacity?ca_run=h100-sync&ca_day=Friday{at}")
     settled(page)
     yield page
     context.close()
@@ -45,9 +50,9 @@ def pick(page: Page, platform: str) -> None:
 
 def test_weekly_by_sunday_with_95_percent_is_racks_on_three_platforms(page: Page) -> None:
     expect(page.get_by_role("heading", name="Capacity", exact=True)).to_be_visible()
-    for platform in PLATFORMS:
+    for platform in PLATFORMS[-BY_HAND:]:
         pick(page, platform)
-    for label, option in (("How often", "weekly"), ("Done by", "Sunday"), ("At (UTC)", "18:00")):
+    for label, option in (("Done by", "Sunday"), ("How often", "weekly"), ("At (UTC)", "18:00"))[:BY_HAND]:
         choose(page, label, option)
     sure = page.get_by_label("Certainty to finish in time (%)", exact=True).first
     typed = re.compile(r"ca_sure=95\b")
