@@ -44,7 +44,7 @@ def test_words_over_a_chart_break_by_its_width_and_the_chart_follows(
     own, css = fig.layout.margin.t, CSS.read_text(encoding="utf-8")
     page = browser.new_page(viewport={"width": width, "height": 700})
     page.set_content(
-        f"<style>{css}</style><div class='st-key-chart_a' style='width: {width - 16}px'>"
+        f"<style>{css}</style><div class='st-key-chart_a' style='width: {width - 46}px'>"
         f"<div class='stElementContainer'>{heading_html(fig, 'chart_a')}</div>"
         "<div class='stElementContainer'><div data-testid='stFullScreenFrame'><div class='stPlotlyChart'>"
         f"<div class='js-plotly-plot' style='height: 300px'><i style='display: block; height: {own}px'></i>"
@@ -57,4 +57,7 @@ def test_words_over_a_chart_break_by_its_width_and_the_chart_follows(
     assert theme.PANEL_NAME_PX <= gap < theme.PANEL_NAME_PX + 10
     cut = page.evaluate("getComputedStyle(document.querySelector('.js-plotly-plot')).clipPath")
     assert cut.startswith(f"inset({theme.heading_px(fig)}px")
+    full = "[data-testid=stFullScreenFrame] { position: fixed; inset: 0; padding: 12px }"
+    page.add_style_tag(content=full)
+    assert page.evaluate("getComputedStyle(document.querySelector('.js-plotly-plot')).clipPath") == "none"
     page.close()
