@@ -36,6 +36,7 @@ from analysis.commitments_worlds import (
 )
 from analysis.common import EMPTY, figure, result
 from analysis.frames import Row, records, table
+from analysis.madeup import data_end, examples_in
 from analysis.own_cost import made_up, owning, settings_table
 from analysis.plan import parse
 from analysis.result import Figure, Notice, Result
@@ -95,7 +96,8 @@ def stage_of(view: View, params: CommitmentsParams) -> tuple[Wanted, Stage]:
     first = owning(view, params)
     wanted = demand_of(view, params, first)
     base = wanted.demand or Demand(((0.0, 1.0),))
-    after = view.data_cutoff.date() if view.data_cutoff is not None else view.day
+    end = data_end(view, examples_in(view, params.runs))
+    after = end.date() if end is not None else view.day
     months = months_from(after, params.horizon_months)
     outlook = outlook_of(base, params, months)
     peak = max(float(outlook.gpus(m).max()) for m in range(params.horizon_months))

@@ -72,6 +72,11 @@ def data_end(view: View, example: bool) -> datetime | None:
     return view.data_cutoff if example or not lies_beside(view) else own_telemetry_end(view)
 
 
+def examples_in(view: View, runs: Collection[str]) -> bool:
+    """Whether one of these picked runs is made up; picking none asks for no example."""
+    return not queries.synthetic(view).isdisjoint(runs)
+
+
 def lies_beside(view: View) -> bool:
     """Whether the example and data of one's own are both in the home, so that one of them is left out."""
     return bool(queries.synthetic_uploads(view) or queries.synthetic(view)) and has_own(view)

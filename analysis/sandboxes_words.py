@@ -42,7 +42,8 @@ def answer(inputs: SandboxInputs, params: SandboxesParams, values: Mapping[str, 
     lost = one.wait_usd + one.tools_usd
     return text + (
         f". A rollout costs {money(one.usd_per_rollout)}, of it {percent(one.cpu_usd / one.total_usd)} for "
-        f"CPUs; tools and waits take {money(lost)} of GPU time a step ({percent(lost / one.gpu_usd)})."
+        f"CPUs; tools and waits take {money(lost)} of GPU time a step, "
+        f"{percent(lost / one.gpu_usd)} of what the GPUs cost."
     )
 
 

@@ -191,3 +191,17 @@ def test_a_day_on_other_platforms_is_a_day_without_demand(empty_home: Home) -> N
     told = next(one for one in found.warnings if one.code == "demand_window")
     assert "28 days" in told.text
     assert days == asked(empty_home).to_dict()["tables"]["days"]
+
+
+def test_months_follow_ones_own_telemetry_not_the_left_out_example(empty_home: Home) -> None:
+    """Own work ends 28 days after T0; the made-up run goes on to the end of the year, the home's cut-off."""
+    steady(empty_home, 16)
+    steady(empty_home, 8, run="made-up")
+    empty_home.con.execute("UPDATE runs SET synthetic = true WHERE run = 'made-up'")
+    view = empty_home.view()
+    object.__setattr__(view, "data_cutoff", T0.replace(month=12))
+    ends = T0 + timedelta(days=28)
+    for picked, after in (("r", ends), ("made-up", T0.replace(month=12))):
+        found = analysis.run("commitments", view, {**CERTAIN, **QUOTES, "runs": [picked]})
+        months = [r["month"] for r in found.to_dict()["tables"]["months"]]
+        assert months == list(months_from(after.date(), len(months)))

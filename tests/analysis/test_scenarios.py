@@ -135,7 +135,7 @@ def test_inputs_of_plans_are_told_in_the_words_of_their_pages() -> None:
     assert told["spare_frac"] == ("Spare", "%") and told["period_h"] == ("Period", "h")
     growth = labels_of("forecast", None)
     assert (growth["growth_frac_month"].label, growth["growth_frac_month"].unit) == ("Growth a month", "%")
-    assert (growth["growth_low"].label, growth["growth_low"].unit) == ("Growth low", "%")
+    assert (growth["growth_low"].label, growth["growth_low"].unit) == ("Growth a month, low", "%")
     assert labels_of("nobody asks this", None) == {}
     one = Result("cadence", {}, "", (Figure("g", "Working GPUs", 8, "GPUs"), Figure("u", "Cost", 5e3, "usd")))
     assert summary([("A", one)], pd.DataFrame(columns=["input", "differs"]), "differs").startswith(
