@@ -202,9 +202,10 @@ def found_way(plan: Plan, way: Way) -> Found:
 
 
 def step_at(plan: Plan, way: Way, values: dict[str, float]) -> float:
-    """Seconds of a step at the best split for other inputs (at their bound): what a tornado asks."""
+    """Mean seconds of a step at the best split for other inputs, with the variation of the run."""
     changed = replace(plan, values=values)
-    return float(ways_split(changed, way, values).bound_s.min())
+    split = thinned(ways_split(changed, way))
+    return float(np.min(flow_of(changed, way, stages_of(changed, way, split)).step_s))
 
 
 def same_score_ratio(one: Found, sync: Found, extra_steps_frac: float) -> float:

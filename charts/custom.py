@@ -169,6 +169,11 @@ def _dress(
         fig.update_xaxes(title_text=x_words, row=down, col=1)
         fig.update_yaxes(title_text=y_words, row=(down + 1) // 2, col=1)
     _name_places(fig)
+    _dress_marks(fig, wanted, ready, marks)
+
+
+def _dress_marks(fig: go.Figure, wanted: Wanted, ready: Ready, marks: Marks) -> None:
+    """How marks of a type stand together, and ticks and scales with their units."""
     if wanted.chart == "bar":
         fig.update_layout(barmode="group" if len(ready.series) > 1 else "relative")
         if marks.named_x:
@@ -177,6 +182,9 @@ def _dress(
         fig.update_layout(barmode="overlay", bargap=0.02)
     elif wanted.chart == "box":
         fig.update_layout(boxmode="group")
+    elif wanted.chart == "heat_map":
+        words = theme.escape(_label(wanted.colour, wanted.unit, False)) if wanted.colour else "Rows"
+        fig.update_traces(colorbar_title={"text": words, "side": "right", "font": {"size": 12}})
     if _x_in_percent(wanted, marks):
         fig.update_xaxes(tickformat=PERCENT)
     if not marks.y_words and custom_rows.in_percent(wanted):

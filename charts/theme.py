@@ -72,6 +72,8 @@ FONT = '"Source Sans", "Source Sans Pro", system-ui, -apple-system, "Segoe UI", 
 AXIS_PX, LEGEND_LINE_PX, LEGEND_ROWS_HANGING = 56, 20, 2
 LEGEND_ITEM_PX, LEGEND_ROW_PX = 62, 400
 PANEL_NAME_PX = 20
+UNDER_TITLE_PX = 8
+"""What is left under a title that has no subtitle."""
 TITLE_WRAP = 44
 SUBTITLE_WRAP = 54
 PLOTLY_CONFIG: dict[str, Any] = {
@@ -225,7 +227,8 @@ def _top_px(lines: int) -> int:
 def heading_px(fig: go.Figure) -> int:
     """Pixels of title and subtitle of a dressed figure; names of panels stand below them."""
     text = str(fig.layout.title.text or "")
-    return _top_px(text.count("<br>") + 1) - PANEL_NAME_PX if text else 0
+    lines = text.count("<br>") + 1
+    return _top_px(lines) - (UNDER_TITLE_PX if lines == 1 else PANEL_NAME_PX) if text else 0
 
 
 def _wrapped(text: str, width: int) -> list[str]:

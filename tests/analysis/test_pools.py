@@ -122,6 +122,10 @@ def test_the_best_split_in_a_tornado_and_five_inputs_at_most(home: Home) -> None
         for r in range(1, 12)
     )
     assert one["at_high"] == pytest.approx(best)
+    varied = asked(home, range_frac=0.2, max_staleness=4, cv_rollout_frac=0.4, cv_train_frac=0.3)
+    told = varied.tables["tornado"]["at_value"].unique()
+    assert told == pytest.approx([chosen(varied)["step_s"]]), "the middle is the answer, not its bound"
+    assert told[0] > chosen(varied)["bound_s"] * 1.01
 
 
 def test_published_splits_are_a_band(home: Home) -> None:

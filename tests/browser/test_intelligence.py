@@ -51,9 +51,8 @@ def test_two_files_and_a_run_give_a_verdict_and_a_link(
     click(page.get_by_role("button", name="Share"), dialog)
     create = dialog.get_by_role("button", name="Create link")
     click(dialog.get_by_text("Make a link all the same"), create)
-    create.click()
     code = dialog.locator("code", has_text="/r/")
-    code.wait_for()
+    click(create, code)
 
     stranger = browser.new_context().new_page()
     answer = stranger.goto(code.inner_text().strip())

@@ -132,9 +132,8 @@ def test_share_open_elsewhere_revoke(page: Page, browser: Browser, server: Serve
     click(page.get_by_role("button", name="Share"), dialog)
     create = dialog.get_by_role("button", name="Create link")
     click(dialog.get_by_text("Make a link all the same"), create)
-    create.click()
     code = dialog.locator("code", has_text="/r/")
-    code.wait_for()
+    click(create, code)
     address = code.inner_text().strip()
 
     stranger = browser.new_context().new_page()

@@ -66,7 +66,7 @@ def test_ladder_and_waterfall_show_the_same_cents(page):
 def test_the_buttons_of_a_chart_lie_below_it_and_can_be_clicked(page):
     chart = page.locator(".st-key-money-waterfall .js-plotly-plot")
     camera = page.locator(".st-key-money-waterfall .modebar-btn").first
-    chart.hover(position={"x": 60, "y": 60})
+    chart.hover(position={"x": 60, "y": 140})
     assert camera.bounding_box()["y"] >= chart.bounding_box()["y"] + chart.bounding_box()["height"]
     with page.expect_download(timeout=LOAD_MS) as waiting:
         camera.click(timeout=LOAD_MS)
@@ -140,9 +140,8 @@ def test_a_reader_without_dollars_sees_none(page, browser):
     settled(page)
     create = dialog.get_by_role("button", name="Create link")
     click(dialog.get_by_text("Make a link all the same"), create)
-    create.click(timeout=LOAD_MS)
     code = dialog.locator("code", has_text="/r/")
-    code.wait_for(timeout=LOAD_MS)
+    click(create, code)
     stranger = browser.new_context().new_page()
     assert stranger.goto(code.inner_text().strip()).status == 200
     stranger.get_by_role("heading", level=1).wait_for(timeout=LOAD_MS)

@@ -124,3 +124,10 @@ def test_a_chart_of_a_result_that_was_cut_says_so():
     said = draw(rows, chart="bar", x="who", y=["usd"], cut=True).layout.meta["alt"]
     assert "only the first 2 rows: the result was cut" in said
     assert "cut" not in draw(rows, chart="bar", x="who", y=["usd"]).layout.meta["alt"]
+
+
+def test_the_scale_of_a_heat_map_says_what_its_colours_count():
+    asked = {"chart": "heat_map", "x": "use_frac", "y": ["mfu_frac"]}
+    assert draw(RATIOS, **asked).data[0].colorbar.title.text == "Rows"
+    assert draw(RATIOS, **asked, colour="step_s").data[0].colorbar.title.text == "Step time (s)"
+    assert draw(RATIOS, **asked, colour="step_s", unit="ms").data[0].colorbar.title.text == "Step time (ms)"

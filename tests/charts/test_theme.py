@@ -168,7 +168,8 @@ def test_the_words_over_a_chart_take_less_room_than_its_margin() -> None:
         theme.apply(figure(["a"]), title="Step time", subtitle=words, alt="a", table="x")
         for words in ("", "a phase that nobody told " * 4)
     )
-    for fig, lines in ((one, 1), (three, 3)):
+    for fig, lines, under in ((one, 1, 8), (three, 3, theme.PANEL_NAME_PX)):
         assert fig.layout.title.text.count("<br>") == lines - 1
-        assert fig.layout.margin.t - theme.heading_px(fig) == theme.PANEL_NAME_PX
+        assert fig.layout.margin.t - theme.heading_px(fig) == under
+    assert theme.heading_px(one) >= 8 + 16, "the figure's own title, 16 px below its upper edge, is covered"
     assert theme.heading_px(go.Figure()) == 0
