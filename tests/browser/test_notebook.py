@@ -13,7 +13,7 @@ from tests.browser.server import Server
 from tests.browser.steps import LOAD_MS, TRY_MS, choose, click, no_failure, settled, until
 
 pytestmark = pytest.mark.browser
-SELECT = "select count(*) as n from steps where step >= $parameter"
+SELECT = "select count(*) as late_steps from steps where step >= $parameter"
 WORDS = "# A plan\n\nHow many steps come **late**? <img src=x onerror=window.__pwn=1>"
 KINDS = ("Text", "Parameter", "SQL", "Metric", "Chart", "Analysis")
 
@@ -98,7 +98,8 @@ def test_six_cells_by_clicks_re_run_where_the_parameter_is_used_and_are_shared(
     number = cell(page, "metric").locator(".ipd-figures .value")
     expect(number).to_have_text(f"{late[50]:,}")
     expect(cell(page, "analysis").locator(".main-svg").first).to_be_visible()
-    choose(page, "x", "n")
+    choose(page, "x", "late_steps")
+    expect(cell(page, "chart").get_by_text("for y")).to_be_visible()
     expect(page.get_by_text("stale", exact=False)).to_have_count(0)
     assert page.evaluate("window.__pwn") is None
 
