@@ -9,6 +9,7 @@ import numpy as np
 
 from analysis.cadence_params import CadenceParams, CampaignSpec
 from analysis.cadence_steps import Carrier, StepDraws
+from analysis.planning import p10_p90
 from analysis.projection_money import Floats
 from data.operations import operation
 from models.cadence import Campaign, Cycle, Launches, Rounded, Running, cycle_draws, rounded, usable_in
@@ -80,7 +81,7 @@ class Fleet:
     p_finish: float
     parts_h: Mapping[str, float]
     goodput_frac: float
-    goodput_ends: tuple[float, float]
+    goodput_ends: tuple[float | None, float | None]
     every_steps: int
     turns: tuple[Turn, ...]
     steps: Mapping[str, StepDraws]
@@ -209,7 +210,7 @@ class Planner:
             p_finish=math.nan if unknown else float((finish_h <= params.deadline_h).mean()),
             parts_h=_parts(cycle, steps, specs, turns[0]),
             goodput_frac=float(np.mean(cycle.goodput_frac)),
-            goodput_ends=_ends(cycle.goodput_frac),
+            goodput_ends=p10_p90(cycle.goodput_frac),
             every_steps=every,
             turns=turns,
             steps=steps,
@@ -285,11 +286,6 @@ def best_every(step_s: float, stall_s: float, down_s: float, mttf_s: float, most
 def campaign_of(spec: CampaignSpec, steps: StepDraws, params: CadenceParams) -> Campaign:
     """A campaign as models see it."""
     return Campaign(spec.steps, steps.step_s, spec.evals, params.eval_min * 60)
-
-
-def _ends(draws: Floats | float) -> tuple[float, float]:
-    low, high = np.quantile(np.asarray(draws, dtype=np.float64), (0.1, 0.9))
-    return float(low), float(high)
 
 
 def _weighted(specs: Iterable[CampaignSpec], steps: Mapping[str, StepDraws]) -> Floats:

@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from analysis import chances
 from analysis.cadence_fleets import HOUR
 from analysis.cadence_money import HOURS_PER_YEAR, Spent
 from analysis.cadence_params import CadenceParams
@@ -19,7 +19,6 @@ from analysis.result import Assumption, Figure, Notice
 from analysis.spend import synthetic_notice
 from analysis.words import count, digits3, listing, money, percent, plural, price_words
 from data.operations import operation
-from models.stats import wilson
 
 WEEK_H, DAY_H = 168.0, 24.0
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -115,7 +114,12 @@ def figures(params: CadenceParams, focus: Plan, best_steps: int | None) -> list[
         figure("cadence_gpus", fleet.gpus if focus.known else None, missing=missing),
         figure("cadence_racks", racks, missing="this platform is not built in racks: count its GPUs"),
         figure("cadence_cycle_h", middle, low=low, high=high, **p10_p90, missing=missing),
-        figure("cadence_p_finish", fleet.p_finish, **_of_draws(fleet.p_finish, params), missing=missing),
+        figure(
+            "cadence_p_finish",
+            fleet.p_finish,
+            **chances.spread(fleet.p_finish, params.draws),
+            missing=missing,
+        ),
         figure(
             "cadence_slack_h", until - middle, low=until - high, high=until - low, **p10_p90, missing=missing
         ),
@@ -136,14 +140,6 @@ def figures(params: CadenceParams, focus: Plan, best_steps: int | None) -> list[
             missing=missing or "nobody published what a GPU of this platform draws with its host",
         ),
     ]
-
-
-def _of_draws(share: float, params: CadenceParams) -> dict[str, Any]:
-    """What so many draws tell of a chance: that no draw was late does not make it certain."""
-    if math.isnan(share):
-        return {}
-    found = wilson(share * params.draws, params.draws)
-    return {"low": found.low, "high": found.high, "interval": "ci95", "n": params.draws}
 
 
 def _spent(

@@ -1,11 +1,11 @@
 """Forecast: spend and GPU-hours of the coming months against a budget, by team and campaign."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from analysis import chances
 from analysis.common import EMPTY, figure, result
 from analysis.forecast_history import ForecastParams, load_history
 from analysis.forecast_kept import (
@@ -46,7 +46,6 @@ from analysis.words import digits3, money, month_words, percent, plural
 from data.queries.known import has_uploads
 from data.view import View
 from models.forecast import MONTHS_FOR_LEVEL
-from models.stats import wilson
 
 SHORT_DAYS = 56
 """Days below which a month's own rhythm cannot be seen: two months."""
@@ -146,20 +145,12 @@ def _figures(basis: Basis, drawn: Drawn) -> list[Figure]:
     budget = basis.params.budget_usd_month
     over = None if budget is None else float(np.mean(whole["usd"] > budget * len(basis.coming)))
     lacks = "give a budget a month"
-    out.append(figure("forecast_over", over, **_of_draws(over), boundary=boundary, missing=lacks))
+    out.append(figure("forecast_over", over, **chances.spread(over, DRAWS), boundary=boundary, missing=lacks))
     months = len(basis.history.whole_months())
     level = basis.level if basis.level_from != "derived" else None
     lacks = f"{months} whole {plural('month', months)} of history, {MONTHS_FOR_LEVEL} are needed"
     out.append(figure("forecast_level", level, boundary=boundary, n=months, missing=lacks))
     return out
-
-
-def _of_draws(share: float | None) -> dict[str, Any]:
-    """What so many draws tell of a chance: that all or none were over does not make it certain."""
-    if share is None:
-        return {}
-    found = wilson(share * DRAWS, DRAWS)
-    return {"low": found.low, "high": found.high, "interval": "ci95", "n": DRAWS}
 
 
 def _ranged(metric: str, values: np.ndarray, boundary: str, n: int, **more: str) -> Figure:
