@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis import chances
 from analysis.cadence_fleets import HOUR
 from analysis.cadence_money import HOURS_PER_YEAR, Spent
 from analysis.cadence_params import CadenceParams
@@ -14,6 +13,7 @@ from analysis.cadence_source import SYNC_FACT, Source
 from analysis.cadence_steps import DOMAIN_FACT, Scaling
 from analysis.cadence_tables import ideal_saves_s
 from analysis.common import figure
+from analysis.planning import chance_of_draws
 from analysis.projection_money import rent_assumption
 from analysis.result import Assumption, Figure, Notice
 from analysis.spend import synthetic_notice
@@ -117,7 +117,7 @@ def figures(params: CadenceParams, focus: Plan, best_steps: int | None) -> list[
         figure(
             "cadence_p_finish",
             fleet.p_finish,
-            **chances.spread(fleet.p_finish, params.draws),
+            **chance_of_draws(fleet.p_finish, params.draws),
             missing=missing,
         ),
         figure(

@@ -1,10 +1,5 @@
 """Shares of draws as chances: that all or none of so many did is no certainty."""
 
-import math
-from typing import Any
-
-from models.stats import wilson
-
 CHANCES = frozenset({"cadence_p_finish", "forecast_over"})
 """Figures that are shares of draws."""
 LEAST_CHANCE = 0.001
@@ -21,11 +16,3 @@ def bound(name: str, share: float | None, n: int | None) -> tuple[str, float] | 
     if share > 1 - least:
         return ">", 1 - least
     return ("<", least) if share < least else None
-
-
-def spread(share: float | None, n: int) -> dict[str, Any]:
-    """Return interval and n of a share of n draws as a figure takes them; nothing where it is not known."""
-    if share is None or math.isnan(share):
-        return {}
-    found = wilson(share * n, n)
-    return {"low": found.low, "high": found.high, "interval": "ci95", "n": n}

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis import chances
 from analysis.common import EMPTY, figure, result
 from analysis.forecast_history import ForecastParams, load_history
 from analysis.forecast_kept import (
@@ -41,6 +40,7 @@ from analysis.forecast_tables import (
     total_rows,
 )
 from analysis.frames import records, table
+from analysis.planning import chance_of_draws
 from analysis.result import Assumption, Figure, Notice, Result
 from analysis.words import digits3, money, month_words, percent, plural
 from data.queries.known import has_uploads
@@ -145,7 +145,9 @@ def _figures(basis: Basis, drawn: Drawn) -> list[Figure]:
     budget = basis.params.budget_usd_month
     over = None if budget is None else float(np.mean(whole["usd"] > budget * len(basis.coming)))
     lacks = "give a budget a month"
-    out.append(figure("forecast_over", over, **chances.spread(over, DRAWS), boundary=boundary, missing=lacks))
+    out.append(
+        figure("forecast_over", over, **chance_of_draws(over, DRAWS), boundary=boundary, missing=lacks)
+    )
     months = len(basis.history.whole_months())
     level = basis.level if basis.level_from != "derived" else None
     lacks = f"{months} whole {plural('month', months)} of history, {MONTHS_FOR_LEVEL} are needed"

@@ -22,6 +22,7 @@ from analysis.spend import synthetic_notice
 from data.catalogue import Catalogue
 from data.errors import UserError
 from data.view import View
+from models.stats import wilson
 
 Floats = npt.NDArray[np.float64]
 SETTINGS = ["name", "label", "value", "low", "high", "unit", "status", "source", "date", "note"]
@@ -114,6 +115,14 @@ def p10_p90(values: npt.ArrayLike) -> tuple[float | None, float | None]:
         return None, None
     low, high = np.percentile(drawn, [10, 90])
     return float(low), float(high)
+
+
+def chance_of_draws(share: float | None, n: int) -> dict[str, Any]:
+    """Interval and n of a share of n draws as a figure takes them; nothing where it is not known."""
+    if share is None or math.isnan(share):
+        return {}
+    found = wilson(share * n, n)
+    return {"low": found.low, "high": found.high, "interval": "ci95", "n": n}
 
 
 def tornado(
