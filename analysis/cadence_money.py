@@ -35,20 +35,24 @@ NOTHING = Spent(NAN, NAN, NAN)
 def usd_per_cycle(source: Source, params: CadenceParams, fleet: Fleet, rent: Rent) -> Spent:
     """Dollars of a cycle: the fleet's period or its cycle at the price with its quotes, and what runs beside.
 
-    A fleet that is paid for its cycle alone is paid until it ends.
+    A fleet that is paid for its cycle alone is paid until it ends; a cycle without an end has no amount.
     """
     if math.isnan(rent.usd) or np.isnan(fleet.run_h).any():
         return NOTHING
-    low, middle, high = (float(v) for v in np.quantile(fleet.run_h, (0.1, 0.5, 0.9)))
+    low, middle, high = (float(v) for v in np.quantile(fleet.run_h, (0.1, 0.5, 0.9), method="nearest"))
     side = source.run.pools.side_usd_per_h
-    hours = (params.period_h,) * 3 if params.pay == "period" else (low, middle, high)
+    period = params.pay == "period"
+    if math.isinf(middle) and (side or not period):
+        return NOTHING
+    beside = [side * hours if side else 0.0 for hours in (low, middle, high)]
+    hours = (params.period_h,) * 3 if period else (low, middle, high)
     prices = (rent.usd,) * 3
     if rent.choice is not None:
         prices = (rent.choice.low, rent.usd, rent.choice.high)
     gpus = fleet.fleet_gpus
-    if params.pay == "period" and prices[0] == prices[2]:
-        return Spent(gpus * rent.usd * params.period_h + side * middle, NAN, NAN)  # one quote is no range
-    ends = [gpus * p * h + side * c for p, h, c in zip(prices, hours, (low, middle, high), strict=True)]
+    if period and prices[0] == prices[2]:
+        return Spent(gpus * rent.usd * params.period_h + beside[1], NAN, NAN)  # one quote is no range
+    ends = [gpus * p * h + more for p, h, more in zip(prices, hours, beside, strict=True)]
     return Spent(ends[1], ends[0], ends[2])
 
 

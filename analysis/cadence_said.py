@@ -25,6 +25,7 @@ DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sun
 LEAST_GROWTH = 0.05
 CLEARLY = 1.01
 """Draws of two fleets differ by less than this by chance."""
+ENDLESS = "failures come faster than work is saved"
 WARM = ("ray_gcs_startup_after", "multi_node_vllm_startup_after")
 
 
@@ -32,7 +33,6 @@ def answer(source: Source, params: CadenceParams, plans: Sequence[Plan], focus: 
     """The sentence a person could paste into a chat."""
     if not focus.known:
         return f"No fleet can be planned for {source.run.run}: {focus.fleet.missing[0]}."
-    low, middle, high = focus.cycle_h
     name = focus.aim.name(source.asked.book)
     head = f"{_period_words(params.period_h)}, by {deadline_words(params)}"
     chance = chance_words(focus.fleet.p_finish, params.draws)
@@ -41,18 +41,14 @@ def answer(source: Source, params: CadenceParams, plans: Sequence[Plan], focus: 
         made = "finishes with" if params.gpus else "reaches"
         what = chance if params.gpus else percent(params.wanted)
         tail = "" if params.gpus else f"; the likeliest is {_fleet_words(focus)} with {chance}"
-        return (
-            f"{head}: {asked} on {name} {made} {what}{tail}. A cycle takes {digits3(middle)} h "
-            f"(p10 to p90 {digits3(low)} to {digits3(high)} h), {_serial_words(focus)}."
-        )
+        return f"{head}: {asked} on {name} {made} {what}{tail}. {_cycle_words(focus)}."
     verb = "finishes" if focus.fleet.held.racks == 1 else "finish"
     cost = "" if math.isnan(focus.usd.value) else f", {money(focus.usd.value)} a cycle {_price(params)}"
     rest = [f"{_fleet_words(one)} on {one.aim.name(source.asked.book)}" for one in plans if one is not focus]
     known = [words for words, one in zip(rest, _others(plans, focus), strict=True) if one.meets]
     also = f" The same with {percent(params.wanted)}: {listing(known, 8)}." if known else ""
     return (
-        f"{head}: {_fleet_words(focus)} on {name} {verb} with {chance}, in {digits3(middle)} h "
-        f"(p10 to p90 {digits3(low)} to {digits3(high)} h){cost}.{also}"
+        f"{head}: {_fleet_words(focus)} on {name} {verb} with {chance}, in {_hours_words(focus)}{cost}.{also}"
     )
 
 
@@ -97,6 +93,18 @@ def _fleet_words(plan: Plan) -> str:
     return held if math.isnan(racks) else f"{racks:.0f} {plural('rack', racks)} ({held})"
 
 
+def _cycle_words(plan: Plan) -> str:
+    if math.isinf(plan.cycle_h[1]):
+        return f"A cycle has no end: {ENDLESS}"
+    return f"A cycle takes {_hours_words(plan)}, {_serial_words(plan)}"
+
+
+def _hours_words(plan: Plan) -> str:
+    low, middle, high = plan.cycle_h
+    until = "no end" if math.isinf(high) else f"{digits3(high)} h"
+    return f"{digits3(middle)} h (p10 to p90 {digits3(low)}{' h' if math.isinf(high) else ''} to {until})"
+
+
 def _serial_words(plan: Plan) -> str:
     parts = plan.fleet.parts_h
     return f"{digits3(parts['steps that none shorten'])} h of it in steps that no GPU shortens"
@@ -105,15 +113,16 @@ def _serial_words(plan: Plan) -> str:
 def figures(params: CadenceParams, focus: Plan, best_steps: int | None) -> list[Figure]:
     """Headline of the platform spoken of."""
     fleet, missing = focus.fleet, "; ".join(focus.fleet.missing) or None
-    low, middle, high = focus.cycle_h
+    low, middle, high = (math.nan if math.isinf(hours) else hours for hours in focus.cycle_h)
+    no_end = missing or (ENDLESS if focus.known and math.isnan(middle) else None)
     until, p10_p90 = params.deadline_h, {"interval": "p10_p90", "n": params.draws}
     racks, good = float(fleet.held.racks), fleet.goodput_ends
-    no_price = missing or focus.rent.missing or None
+    no_price = missing or focus.rent.missing or no_end
     paid = {"interval": "quote_range" if params.pay == "period" else "bounds"}
     return [
         figure("cadence_gpus", fleet.gpus if focus.known else None, missing=missing),
         figure("cadence_racks", racks, missing="this platform is not built in racks: count its GPUs"),
-        figure("cadence_cycle_h", middle, low=low, high=high, **p10_p90, missing=missing),
+        figure("cadence_cycle_h", middle, low=low, high=high, **p10_p90, missing=no_end),
         figure(
             "cadence_p_finish",
             fleet.p_finish,
@@ -121,7 +130,7 @@ def figures(params: CadenceParams, focus: Plan, best_steps: int | None) -> list[
             missing=missing,
         ),
         figure(
-            "cadence_slack_h", until - middle, low=until - high, high=until - low, **p10_p90, missing=missing
+            "cadence_slack_h", until - middle, low=until - high, high=until - low, **p10_p90, missing=no_end
         ),
         figure("cadence_goodput", fleet.goodput_frac, low=good[0], high=good[1], **p10_p90, missing=missing),
         figure(
@@ -137,7 +146,7 @@ def figures(params: CadenceParams, focus: Plan, best_steps: int | None) -> list[
             low=focus.kwh.low,
             high=focus.kwh.high,
             interval="bounds",
-            missing=missing or "nobody published what a GPU of this platform draws with its host",
+            missing=no_end or "nobody published what a GPU of this platform draws with its host",
         ),
     ]
 

@@ -338,6 +338,12 @@ def test_a_cycle_that_never_ends_is_not_in_time(home: Home) -> None:
     found = stated(home, gpus=64, **never)
     assert row(found)["p_finish"] == 0 and "< 0.6" not in found.answer and "more than" not in found.answer
     assert not row(found)["meets"] and found.tables["parts"].empty
+    assert "has no end: failures come faster" in found.answer and "inf" not in found.answer
+    assert found.figure("cadence_cycle_h").missing == "failures come faster than work is saved"
+    week, once = (
+        stated(home, gpus=64, **never, pay=pay).figure("cadence_usd_per_cycle") for pay in ("period", "cycle")
+    )
+    assert week.value == 72 * 4.0 * 168 and once.value is None and "failures" in once.missing
     shared = stated(home, gpus=64, share=["b:gpus=64,hours=5,priority=9"], spare_frac=0, **never)
     assert row(shared, "programmes", name="b")["p_finish"] == 0, "what waits for it never starts"
 
