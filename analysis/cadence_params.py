@@ -140,8 +140,9 @@ class CadenceParams(CommonParams):
     def _shares(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if len(value) > MOST_TARGETS:
             raise ValueError(f"at most {MOST_TARGETS} programmes, {len(value)} were asked for")
-        for text in value:
-            share_of(text)
+        names = [share_of(text).name for text in value]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"two programmes are called {twice[0]!r}: give each a name of its own")
         return value
 
     @model_validator(mode="after")

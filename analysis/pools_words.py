@@ -49,9 +49,10 @@ def answer(plan: Plan, found: dict[Way, Found], way: Way, told: Verdict) -> str:
     """The split, its seconds and dollars a step, and how the ways to run it compare, as sentences."""
     one = found[way]
     judges = f", {one.judge_gpus:.0f} judge" if one.judge_gpus else ""
+    head = f"{plan.inputs.run}: of" if plan.inputs.run else "Of"
     text = (
-        f"Of {plan.total:,} {plan.inputs.name} let {one.rollout_gpus:.0f} roll out and {one.train_gpus:.0f} "
-        f"train{judges}: {A_STEP[way]} takes {digits3(one.step_s)} s"
+        f"{head} {plan.total:,} {plan.inputs.name} let {one.rollout_gpus:.0f} roll out and "
+        f"{one.train_gpus:.0f} train{judges}: {A_STEP[way]} takes {digits3(one.step_s)} s"
     )
     if one.low_s is not None and one.high_s is not None:
         text += f" (p10–p90 {digits3(one.low_s)} to {digits3(one.high_s)})"

@@ -32,8 +32,10 @@ def answer(inputs: SandboxInputs, params: SandboxesParams, values: Mapping[str, 
     each = one.cores / gpus
     what = "each holds its own" if params.hold == "rollout" else "calls share them"
     verb = "need" if params.cores_per_gpu is None else "have"
+    head = f"{inputs.run}: " if inputs.run else ""
+    at_once = min(values["in_flight"], values["rollouts_per_step"])
     text = (
-        f"{count(min(values['in_flight'], values['rollouts_per_step']))} rollouts at a time {verb} "
+        f"{head}{count(at_once)} rollouts at a time {verb} "
         f"{count(one.servers)} sandboxes ({what}): {count(one.cores)} cores, {digits3(each)} a GPU or "
         f"{digits3(each * node)} a node of {node:.0f}, and {count(one.mem_gib)} GiB"
     )

@@ -11,8 +11,17 @@ from pydantic import BaseModel, ConfigDict, field_validator
 from analysis.common import result
 from analysis.params import CommonParams
 from analysis.result import Assumption, Figure, Notice, Result
-from analysis.scenariowords import Label, difference, labels_of, shown_figure, shown_input, summary
+from analysis.scenariowords import (
+    Label,
+    difference,
+    labels_of,
+    named,
+    shown_figure,
+    shown_input,
+    summary,
+)
 from analysis.words import listing
+from data.catalogue import Catalogue
 from data.errors import UserError
 from data.view import View
 
@@ -82,9 +91,9 @@ def compute(view: View, params: ScenariosParams) -> Result:
     numbers of `figures`, with the change against the first scenario as a fraction of it).
     """
     if not params.cases:
-        return result("scenarios", view, params, NONE, tables=_tables([]))
+        return result("scenarios", view, params, NONE, tables=_tables([], view.catalogue))
     answered = [_answer(view, case) for case in params.cases]
-    tables = _tables(answered)
+    tables = _tables(answered, view.catalogue)
     return result(
         "scenarios",
         view,
@@ -117,12 +126,12 @@ def _answer(view: View, case: Case) -> _Answered:
         return _Answered(case, None, str(error))
 
 
-def _tables(answered: Sequence[_Answered]) -> dict[str, pd.DataFrame]:
+def _tables(answered: Sequence[_Answered], book: Catalogue) -> dict[str, pd.DataFrame]:
     names = list(dict.fromkeys(one.case.name for one in answered))
     return {
         "scenarios": pd.DataFrame([_case_row(one) for one in answered], columns=list(CASES)),
         "figures": _wide("figures", _figure_rows(answered), names),
-        "inputs": _wide("inputs", _input_rows(answered), names),
+        "inputs": _wide("inputs", _input_rows(answered, book), names),
         "values": pd.DataFrame(_value_rows(answered), columns=list(VALUES)),
     }
 
@@ -194,19 +203,19 @@ def _value_rows(answered: Sequence[_Answered]) -> list[dict[str, Any]]:
     return rows
 
 
-def _input_rows(answered: Sequence[_Answered]) -> list[dict[str, Any]]:
+def _input_rows(answered: Sequence[_Answered], book: Catalogue) -> list[dict[str, Any]]:
     """A row an input that any scenario gives or that differs; inputs that all leave alone are not listed."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for one in answered:
         params = one.found.params if one.found else one.case.params
-        named = labels_of(one.case.question, one.found)
+        labels = labels_of(one.case.question, one.found)
         for name, value in params.items():
-            known = named.get(name, Label(name.replace("_", " "), ""))
+            known = labels.get(name, Label(name.replace("_", " "), ""))
             row = rows.setdefault(
                 (one.case.question, name),
                 {"label": known.label, "unit": known.unit, "cells": {}, "plain": True},
             )
-            row["cells"][one.case.name] = shown_input(value, known)
+            row["cells"][one.case.name] = shown_input(named(name, value, book), known)
             row["plain"] &= value in (known.default, None, [], ())
     return [row for row in rows.values() if not row["plain"] or len(set(row["cells"].values())) > 1]
 

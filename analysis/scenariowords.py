@@ -11,6 +11,7 @@ from analysis.chances import bound
 from analysis.frames import records
 from analysis.result import Figure, Result
 from analysis.words import count, digits3, listing, money, percent, plural
+from data.catalogue import Catalogue
 
 SAME, DIFFERS = "", "differs"
 MOST_NAMED = 3
@@ -36,6 +37,7 @@ SHARED = {
 SHARES = frozenset({"wanted", "goodput", "growth_low", "growth_high", "down_prob", "up_prob", "next_prob"})
 SHARES |= {"decline_low", "decline_mid", "decline_high"}
 """Parameters that are fractions without saying so in their name."""
+PLATFORMS = frozenset({"platform", "platforms", "targets", "focus", "step_platform", "buy"})
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,16 @@ def _words(name: str) -> str:
         parts = parts[:-1]
     text = " ".join(WORDS.get(part, part) for part in parts)
     return text[:1].upper() + text[1:]
+
+
+def named(name: str, value: Any, book: Catalogue) -> Any:
+    """Return platforms of an input by their names, all else as it is."""
+    if name not in PLATFORMS or _empty(value):
+        return value
+    if isinstance(value, list | tuple):
+        return [named(name, one, book) for one in value]
+    known = book.platform(str(value))
+    return known.name if known else value
 
 
 def shown_input(value: Any, known: Label) -> str:

@@ -153,7 +153,7 @@ def by_day(result: Result, mode: Mode = "light") -> go.Figure:
         fig,
         title=title,
         subtitle="lines without a time are not drawn" if rest else "",
-        alt=f"Stacked bars of {len(data)} days, matched and not.",
+        alt=f"Stacked bars of {len(data)} {'day' if len(data) == 1 else 'days'}, matched and not.",
         table="by_day",
         mode=mode,
         y="effective cost (USD)",

@@ -260,6 +260,7 @@ def test_groups_that_must_not_leave_a_domain(home: Home) -> None:
         ({"campaigns": ["a:stepz=3"]}, "unknown"),
         ({"campaigns": ["a:steps=x"]}, "no number"),
         ({"share": ["b:gpus=8"]}, "lacks hours"),
+        ({"share": ["b:gpus=8,hours=3", "b:gpus=64,hours=9"]}, "a name of its own"),
         ({"second_gpus": 128}, "second size"),
         ({"len_p50": 9e5}, "rise"),
         ({"targets": ["gb200-nvl72+b200-hgx"]}, "one platform"),

@@ -94,6 +94,7 @@ def test_seconds_of_one_mode_are_no_verdict_on_the_other(home: Home) -> None:
         "pools", home.view(), {"run": "apart", "tail_s": 0.0, "unit_rollout": 1, "unit_train": 1}
     )
     assert "cannot be told: a step is" in found.answer
+    assert found.answer.startswith("apart: of 8 "), "the run is named"
     factor = found.tables["settings"].set_index("name").loc["mode_factor"]
     assert (factor["low"], factor["value"], factor["high"]) == (SLOWEST_MODE, 1.0, 1.0)
 

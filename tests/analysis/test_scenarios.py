@@ -46,6 +46,7 @@ def test_inputs_that_differ_are_marked_and_named(home: Home) -> None:
     inputs = found.tables["inputs"].set_index("input")
     differing = inputs[inputs["differs"] == "differs"]
     assert [list(row) for row in differing[["A", "B"]].to_numpy()] == [["64", "128"], ["8 %", "20 %"]]
+    assert set(inputs.loc[inputs["A"] == "H100 SXM", "differs"]) == {""}, "platforms by their names"
     assert (inputs["differs"] == "").sum() == 3  # given and alike: busy share, platform, price of a unit
     assert "They differ in 2 inputs: " in found.answer
     assert all(name in found.answer for name in differing.index)
