@@ -130,13 +130,16 @@ def _refusal(kind: type[Params], error: ValidationError) -> UserError:
     allowed = (
         f"Use one of {str(expected).replace(chr(39), '').replace(' or ', ', ')}."
         if expected
-        else f"{first['msg']}."
+        else f"{first['msg'].removeprefix('Value error, ').removesuffix('.')}."
     )
+    if not first["loc"]:
+        return UserError("These settings do not go together", name, allowed)
     return UserError(f"{_shown(first.get('input'))} is not a value of {name}", f"parameter {name}", allowed)
 
 
-def _shown(value: object) -> str:
-    text = f"'{value}'"
+def _shown(value: Any) -> str:
+    listed = isinstance(value, list | tuple)
+    text = f"'{', '.join(map(str, value)) if listed else value}'"
     return text if len(text) <= 80 else text[:77] + "…'"
 
 

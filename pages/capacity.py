@@ -2,14 +2,13 @@
 
 import streamlit as st
 
-from analysis.result import Result
 from charts.synthetic import is_synthetic
 from pages.parts import capacity_cycle as cycle
 from pages.parts import capacity_plans as plans
 from pages.parts.answer import show_answer
 from pages.parts.assumptions import show_how
 from pages.parts.choose import segments
-from pages.parts.compute import compute_or_stop
+from pages.parts.compute import compute_beside
 from pages.parts.empty import show_empty
 from pages.parts.figures import show_leading, show_other
 from pages.parts.frame import is_nothing, show_title
@@ -34,7 +33,8 @@ with st.container(key="planner_capacity"):
 plan = plans.PLANS.get(section)
 with left:
     asked = cycle.asked_of(state) if plan is None else plans.asked_of(plan, state)
-result: Result = cycle.answered(asked) if plan is None else compute_or_stop(plan.question, asked)
+question = "cadence" if plan is None else plan.question
+result = compute_beside(question, asked, head, TITLE, right)
 with head:
     place = show_title(TITLE, synthetic=is_synthetic(result), bar=False)
 results = [result]

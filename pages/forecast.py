@@ -10,7 +10,7 @@ from pages.parts import forecast_months as months
 from pages.parts.answer import show_answer
 from pages.parts.assumptions import show_how
 from pages.parts.choose import segments
-from pages.parts.compute import compute_or_stop
+from pages.parts.compute import compute_beside, compute_or_stop
 from pages.parts.empty import show_empty
 from pages.parts.figures import show_figures, show_leading
 from pages.parts.forecast_controls import forecast_inputs
@@ -47,7 +47,8 @@ else:
             asked["since"] = newest_id(state.store.workspace)
         else:
             asked = commitments.asked_of(state)
-    result = compute_or_stop("forecast" if section == SPEND else "commitments", asked)
+    question = "forecast" if section == SPEND else "commitments"
+    result = compute_beside(question, asked, head, TITLE, right)
     if is_nothing(result):
         with right:
             show_empty(state.store, result.answer, result.analysis)

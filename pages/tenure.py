@@ -13,7 +13,7 @@ from charts.synthetic import is_synthetic
 from pages.parts import own_controls as controls
 from pages.parts.answer import show_answer
 from pages.parts.assumptions import show_how
-from pages.parts.compute import compute_or_stop
+from pages.parts.compute import compute_beside, compute_or_stop
 from pages.parts.download import show_chart
 from pages.parts.figures import show_figures
 from pages.parts.frame import show_title
@@ -119,7 +119,7 @@ with left:
     asked = decision(names)
     published = compute_or_stop("tenure", {"buy": asked["buy"]})
     asked |= show_details(published.tables["settings"])
-result = compute_or_stop("tenure", asked)
+result = compute_beside("tenure", asked, head, TITLE, right)
 owned = not result.tables["options"].empty
 with head:
     place = show_title(TITLE, synthetic=is_synthetic(result), bar=False)

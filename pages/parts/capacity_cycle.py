@@ -113,12 +113,6 @@ def _defaults() -> dict[str, Known]:
     return known | controls.WHEN_EMPTY
 
 
-def answered(asked: dict[str, Any]) -> Result:
-    """Ask the question."""
-    with st.spinner("Running the cycle a few thousand times …"):
-        return compute_or_stop("cadence", asked)
-
-
 def show(result: Result, mode: Mode) -> None:
     """Draw the probability by GPUs, and the section that is picked behind it."""
     show_chart(picture(charts.probability, result, mode), key="capacity_probability")

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from analysis import QUESTIONS, parse, run
 from analysis.moneyparams import AUTO, WITH, MoneyParams
@@ -45,6 +46,24 @@ def compute_or_stop(question: str, params: Mapping[str, Any] | None = None) -> R
         return compute(question, params)
     except UserError as error:
         show_error(error)
+        opening.answered()
+        st.stop()
+
+
+def compute_beside(
+    question: str, params: Mapping[str, Any], head: DeltaGenerator, title: str, place: DeltaGenerator
+) -> Result:
+    """Like `compute_or_stop` beside a form: a refusal stands in `place`, where the answer would, and `head`
+    still names the page.
+    """
+    try:
+        with place, st.spinner("Working it out …"):
+            return compute(question, params)
+    except UserError as error:
+        with head:
+            st.title(title, anchor=False)
+        with place:
+            show_error(error)
         opening.answered()
         st.stop()
 

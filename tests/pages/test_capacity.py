@@ -60,6 +60,14 @@ def test_weekly_by_saturday_at_noon_with_ninety_percent_is_what_the_question_is_
     assert len(at.get("plotly_chart")) == 2
 
 
+def test_what_is_refused_stands_beside_the_form_under_the_title(app: App, example: Store) -> None:
+    at = app("capacity.py", **STATED, ca_share="evals:gpus=8,hours=3\nevals:gpus=64,hours=9")
+    assert [title.value for title in at.title] == ["Capacity"] and not at.exception
+    (told,) = at.columns[1].error
+    assert "two programmes are called" in told.value and "Value error" not in told.value
+    assert "'evals:gpus=8,hours=3, evals" in told.value.replace("\\", "")
+
+
 def test_what_an_address_asks_in_vain_is_named(app: App, example: Store) -> None:
     at = app("capacity.py", **STATED, ca_sure="400", ca_every="hourly", ca_goodput="0.5")
     said = " ".join(w.value.replace("\\", "") for w in at.warning)
