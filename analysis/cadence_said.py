@@ -12,6 +12,7 @@ from analysis.cadence_plan import Plan
 from analysis.cadence_source import SYNC_FACT, Source
 from analysis.cadence_steps import DOMAIN_FACT, Scaling
 from analysis.cadence_tables import ideal_saves_s
+from analysis.chances import bound
 from analysis.common import figure
 from analysis.planning import chance_of_draws
 from analysis.projection_money import rent_assumption
@@ -53,10 +54,9 @@ def answer(source: Source, params: CadenceParams, plans: Sequence[Plan], focus: 
 
 
 def chance_words(p_finish: float, draws: int) -> str:
-    """Percent; what no draw missed is not certain: 'more than 99.9 %' (three over the draws, rounded)."""
-    if p_finish < 1:
-        return percent(p_finish)
-    return f"more than {percent(min(0.999, 1 - 3 / draws))}"
+    """Percent; what hardly a draw missed is told as its bound, as on the card: 'more than 99.9 %'."""
+    told = bound("cadence_p_finish", p_finish, draws)
+    return f"more than {percent(told[1])}" if told and told[0] == ">" else percent(p_finish)
 
 
 def _others(plans: Sequence[Plan], focus: Plan) -> list[Plan]:
