@@ -57,7 +57,7 @@ class Sender(threading.Thread):
 
 
 def test_memory_is_flat_while_three_large_files_arrive_and_a_cut_one_leaves_nothing(tmp_path: Path) -> None:
-    with serve(tmp_path / "home", IPD_EXAMPLE="off") as server:
+    with serve(tmp_path / "home", IPD_EXAMPLE="off", IPD_WARM="off") as server:  # imports are memory, too
         _, token = PushTokens(server.home).create("soak")
         requests.get(server.url, timeout=30)
         before = resident(server.process.pid)
