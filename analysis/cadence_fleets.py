@@ -296,6 +296,14 @@ def _weighted(specs: Iterable[CampaignSpec], steps: Mapping[str, StepDraws]) -> 
     return out
 
 
+def ends_of_draws(hours: Floats) -> tuple[float, float, float]:
+    """p10, p50, p90 of draws; NaN where one is not known, infinite where so many never end."""
+    if np.isnan(hours).any():
+        return math.nan, math.nan, math.nan
+    low, middle, high = (float(v) for v in np.quantile(hours, (0.1, 0.5, 0.9), method="nearest"))
+    return low, middle, high
+
+
 def _parts(
     cycle: Cycle, steps: Mapping[str, StepDraws], specs: Iterable[CampaignSpec], turn: Turn
 ) -> Mapping[str, float]:

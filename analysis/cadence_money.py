@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.cadence_fleets import Fleet
+from analysis.cadence_fleets import Fleet, ends_of_draws
 from analysis.cadence_params import CadenceParams
 from analysis.cadence_source import Source
 from analysis.energyparts import power_of
@@ -37,15 +37,15 @@ def usd_per_cycle(source: Source, params: CadenceParams, fleet: Fleet, rent: Ren
 
     A fleet that is paid for its cycle alone is paid until it ends; a cycle without an end has no amount.
     """
-    if math.isnan(rent.usd) or np.isnan(fleet.run_h).any():
+    cycle = ends_of_draws(fleet.run_h)
+    if math.isnan(rent.usd) or math.isnan(cycle[1]):
         return NOTHING
-    low, middle, high = (float(v) for v in np.quantile(fleet.run_h, (0.1, 0.5, 0.9), method="nearest"))
     side = source.run.pools.side_usd_per_h
     period = params.pay == "period"
-    if math.isinf(middle) and (side or not period):
+    if math.isinf(cycle[1]) and (side or not period):
         return NOTHING
-    beside = [side * hours if side else 0.0 for hours in (low, middle, high)]
-    hours = (params.period_h,) * 3 if period else (low, middle, high)
+    beside = [side * hours if side else 0.0 for hours in cycle]
+    hours = (params.period_h,) * 3 if period else cycle
     prices = (rent.usd,) * 3
     if rent.choice is not None:
         prices = (rent.choice.low, rent.usd, rent.choice.high)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.cadence_fleets import Fleet, Planner
+from analysis.cadence_fleets import Fleet, Planner, ends_of_draws
 from analysis.cadence_money import Spent, kwh_per_cycle, usd_per_cycle, usd_per_year
 from analysis.cadence_params import CadenceParams
 from analysis.cadence_source import Source
@@ -53,10 +53,7 @@ class Plan:
 
 def ends_of(fleet: Fleet) -> tuple[float, float, float]:
     """p10, p50, p90 of hours until the cycle ends; infinite where it never does."""
-    if np.isnan(fleet.finish_h).any():
-        return math.nan, math.nan, math.nan
-    low, middle, high = (float(v) for v in np.quantile(fleet.finish_h, (0.1, 0.5, 0.9), method="nearest"))
-    return low, middle, high
+    return ends_of_draws(fleet.finish_h)
 
 
 def plans_of(view: View, source: Source, params: CadenceParams) -> tuple[Scaling, list[Plan]]:

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from analysis.parts import WHY
 from analysis.reconciliation import usd_words
 from analysis.result import Result
+from analysis.words import plural
 from charts import theme
 from charts.blocks import has
 from charts.named_bars import AROUND_PX, BAR_WIDTH, bar, dressed
@@ -153,7 +154,7 @@ def by_day(result: Result, mode: Mode = "light") -> go.Figure:
         fig,
         title=title,
         subtitle="lines without a time are not drawn" if rest else "",
-        alt=f"Stacked bars of {len(data)} {'day' if len(data) == 1 else 'days'}, matched and not.",
+        alt=f"Stacked bars of {len(data)} {plural('day', len(data))}, matched and not.",
         table="by_day",
         mode=mode,
         y="effective cost (USD)",

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -46,8 +46,12 @@ def compute_or_stop(question: str, params: Mapping[str, Any] | None = None) -> R
         return compute(question, params)
     except UserError as error:
         show_error(error)
-        opening.answered()
-        st.stop()
+        _end()
+
+
+def _end() -> NoReturn:
+    opening.answered()
+    st.stop()
 
 
 def compute_beside(
@@ -64,8 +68,7 @@ def compute_beside(
             st.title(title, anchor=False)
         with place:
             show_error(error)
-        opening.answered()
-        st.stop()
+        _end()
 
 
 @st.cache_data(max_entries=MAX_RESULTS, show_spinner=False)
